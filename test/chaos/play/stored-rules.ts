@@ -21,6 +21,7 @@ const UNSEEN: ReadonlySet<string> = new Set([
   'a new node is ready when nothing old runs on it',
   'a deletion takes the uid that it names',
   'a ready node is not out of service',
+  'what has no owner is deleted by users',
 ]);
 
 /** No user of a run on containers deletes what has a living owner. */

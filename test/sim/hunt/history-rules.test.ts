@@ -125,6 +125,17 @@ test('[TEST-07] rule: what has a living owner is not collected', () => {
   history.breaks('what has a living owner is not collected');
 });
 
+test('[TEST-07] rule: what has no owner is deleted by users', () => {
+  const key = 'apps/statefulsets/default/db';
+  const set = { metadata: { namespace: 'default', uid: 's' } };
+  const history = new History().put(key, 'StatefulSet', set).remove(key, 'admin').isFine();
+  history
+    .put(key, 'StatefulSet', { metadata: { namespace: 'side', uid: 's' } })
+    .remove(key, MANAGER)
+    .isFine();
+  history.put(key, 'StatefulSet', set).remove(key, MANAGER).breaks('what has no owner is deleted by users');
+});
+
 test('[TEST-07] rule: a lease changes hands when it has run out', () => {
   const key = 'coordination.k8s.io/leases/kube-system/leader';
   const held = (holderIdentity: string) => ({ spec: { holderIdentity } });

@@ -76,6 +76,13 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
     const isEmpty = resource === 'replicasets' && (before as ReplicaSet).spec.replicas === 0;
     return living !== undefined && !isTerminating(living) && !isEmpty ? `${by} deleted it, its owner lives` : undefined;
   },
+  'what has no owner is deleted by users': ({ resource, before, after, by }) => {
+    if (by !== MANAGER || before === undefined || isTerminating(before) || !ONLY_USERS_DELETE.has(resource))
+      return undefined;
+    // With a namespace everything in it goes.
+    if (before.metadata.namespace !== NAMESPACE_OF_USERS || ownerOf(before) !== undefined) return undefined;
+    return after === undefined || isTerminating(after) ? `${by} deleted it` : undefined;
+  },
   ...leaseRules(),
   ...jobRules(replicas),
   ...nodeRules(living),
@@ -85,6 +92,9 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...rolloutRules(isCalm, replicas),
   ...quotaRules,
 });
+
+const NAMESPACE_OF_USERS = 'default';
+const ONLY_USERS_DELETE = new Set(['deployments', 'statefulsets', 'persistentvolumeclaims', 'configmaps']);
 
 /** Kinds of objects that only users create and own here. */
 const OF_USERS = new Set(['configmaps', 'serviceaccounts']);

@@ -91,9 +91,15 @@ export class Rules {
 const actorsOf = ({ isLeaderless = false, managers, schedulers }: HuntPlan): number =>
   isLeaderless ? Math.max(managers, schedulers) : 1;
 
-/** Only the kubelet ends it: no power loss, no watchdog. A Job's pod ends by itself. */
+/** Only the kubelet ends it: no power loss, and no watchdog, which ends exclusive pods. A Job's pod ends by itself. */
 const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): boolean =>
-  scene.plan.selfFencing !== true && !scene.killed.has(podUid) && !isOff(scene, node) && !podName.includes('job');
+  (scene.plan.selfFencing !== true || !EXCLUSIVE.test(podName)) &&
+  !scene.killed.has(podUid) &&
+  !isOff(scene, node) &&
+  !podName.includes('job');
+
+/** Pods of StatefulSets and users of volumes. */
+const EXCLUSIVE = /^(?:db|disk)-|-(?:db|disk)-/;
 
 function noteRequest(living: Living, commit: Commit, atMs: number): void {
   const { kind, key } = commit.operation;

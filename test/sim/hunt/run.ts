@@ -1,4 +1,5 @@
 import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS } from '@holdfast/api';
+import { SimulationFailure } from '@holdfast/testing';
 import { NO_CLIENTS } from '../../scenario/clients.ts';
 import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
 import { SimCluster, type SimClusterOptions, type SimData } from '../cluster.ts';
@@ -47,6 +48,8 @@ const UP_WITHIN_MS = 120_000;
 const QUIET_MS = 30_000;
 /** Nothing is under way any more in a cluster from which others continue. */
 const SETTLED_MS = 5_000;
+/** Clients give a watch up after 90 s of silence, and go on elsewhere. */
+const SILENCE_ENDS_MS = 150_000;
 /** In a cluster that continues: until there are leaders, and nodes have heard of their first renewal. */
 const LEADERS_MS = 2_000;
 /** The first bookmark of every watch has come, which ends it. */
@@ -235,7 +238,18 @@ export class Hunt {
     await this.#untilWhole('it stays whole', QUIET_MS);
     checkFollowers(cluster, this.#followers);
     await checkServed(cluster);
+    for (const watch of this.#watches) await this.#untilTold(watch);
     await this.#clients?.check();
+  }
+
+  /** A client that waits on a connection to a lost machine finds out by its silence. */
+  async #untilTold(watch: WatchOracle): Promise<void> {
+    const { kernel } = this.cluster;
+    const until = kernel.elapsedMs + SILENCE_ENDS_MS;
+    while (!watch.isTold() && kernel.elapsedMs < until) await kernel.runFor(QUIET_MS);
+    const story = watch.untold();
+    if (story !== undefined)
+      throw new SimulationFailure({ oracle: watch.name, seed: kernel.seed, atMs: kernel.elapsedMs, story });
   }
 
   #startFencer(): void {

@@ -9,8 +9,8 @@ import { WatchOracle } from './watch-oracle.ts';
 const KEY = 'core/pods/default/p';
 const COMMITTED = [2, 3, 5];
 
-/** What the oracle says when the store has taken these revisions and a watch after 1 tells those. */
-async function verdictOn(told: readonly number[]): Promise<string | undefined> {
+/** When the store has taken these revisions and a watch after 1 has told those. */
+async function oracleAfter(told: readonly number[], quietMs = 0): Promise<WatchOracle> {
   const kernel = new SimulationKernel(1);
   const client = {
     list: () => Promise.resolve({ items: [], resourceVersion: '1' }),
@@ -28,10 +28,12 @@ async function verdictOn(told: readonly number[]): Promise<string | undefined> {
     operation: { kind: 'delete', key: 'core/nodes/-/n', value: '{}', expectedRevision: 1 },
   });
   oracle.start();
-  await kernel.runFor(1);
+  await kernel.runFor(1 + quietMs);
   oracle.stop();
-  return oracle.check();
+  return oracle;
 }
+
+const verdictOn = async (told: readonly number[]): Promise<string | undefined> => (await oracleAfter(told)).check();
 
 test('[TEST-07] rule: a watch tells every change of its kind once, in order', async () => {
   assert.equal(await verdictOn([2, 3, 5]), undefined);
@@ -39,4 +41,10 @@ test('[TEST-07] rule: a watch tells every change of its kind once, in order', as
   assert.match((await verdictOn([2, 2, 3])) ?? '', /after revision 2 comes 2/, 'one is told again');
   assert.match((await verdictOn([2, 3, 5, 3])) ?? '', /after revision 5 comes 3/, 'it goes back');
   assert.match((await verdictOn([2, 3, 4])) ?? '', /after revision 3 comes 4/, 'one of another kind');
+});
+
+test('[TEST-07] rule: a watch that falls silent is found when everything is quiet', async () => {
+  assert.equal((await oracleAfter([2, 3], 1_000)).untold(), undefined);
+  assert.equal((await oracleAfter([2, 3, 5], 15_000)).untold(), undefined);
+  assert.equal((await oracleAfter([2, 3], 15_000)).untold(), 'it is at revision 3 long after 5 was committed');
 });

@@ -7,6 +7,8 @@ import type { Oracle } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import type { Commit } from '../committed.ts';
 
+/** Longer than any pause between two connections. */
+const TOLD_WITHIN_MS = 12_000;
 const PAUSE_MS = 3_000;
 const RESTLESS_PAUSE_MS = 400;
 
@@ -33,6 +35,9 @@ export class WatchOracle implements Oracle {
   readonly #over = new AbortController();
   /** Revisions of the kind that the store has taken, in order. */
   readonly #committed: number[] = [];
+  readonly #committedAtMs: number[] = [];
+  /** The revision up to which it has been told everything. */
+  #place: number | undefined;
   #next = 0;
   #story: string | undefined;
 
@@ -44,7 +49,22 @@ export class WatchOracle implements Oracle {
   }
 
   committed({ operation, revision }: Commit): void {
-    if (operation.key.startsWith(this.#prefix)) this.#committed.push(revision);
+    if (!operation.key.startsWith(this.#prefix)) return;
+    this.#committed.push(revision);
+    this.#committedAtMs.push(this.#cluster.kernel.elapsedMs);
+  }
+
+  /** It was told everything that was committed a while ago. */
+  isTold(): boolean {
+    const untilMs = this.#cluster.kernel.elapsedMs - TOLD_WITHIN_MS;
+    const due = this.#committedAtMs.findLastIndex((atMs) => atMs <= untilMs);
+    return (this.#committed[due] ?? 0) <= (this.#place ?? 0);
+  }
+
+  /** When everything is quiet: what it has not been told. */
+  untold(): string | undefined {
+    if (this.isTold()) return undefined;
+    return `it is at revision ${this.#place ?? 'none'} long after ${this.#committed.at(-1)} was committed`;
   }
 
   start(): void {
@@ -62,18 +82,18 @@ export class WatchOracle implements Oracle {
   async #follow(): Promise<void> {
     const { resource } = this.#options;
     const { signal } = this.#over;
-    let place: number | undefined;
     for (let turn = 0; !signal.aborted; turn++) {
       const connection = new AbortController();
       try {
         const client = this.#clientOf(turn);
-        place ??= Number((await client.list(resource)).resourceVersion);
+        this.#place ??= Number((await client.list(resource)).resourceVersion);
         this.#hangUpLater(connection);
-        const options = { resourceVersion: String(place), allowBookmarks: false };
+        const options = { resourceVersion: String(this.#place), allowBookmarks: false };
         const events = client.watch(resource, { ...options, signal: AbortSignal.any([signal, connection.signal]) });
-        for await (const { object } of events) place = this.#arrived(place, Number(object.metadata.resourceVersion));
+        for await (const { object } of events)
+          this.#place = this.#arrived(this.#place, Number(object.metadata.resourceVersion));
       } catch (error) {
-        if (error instanceof StatusError && error.code === 410) place = undefined;
+        if (error instanceof StatusError && error.code === 410) this.#place = undefined;
       }
       if (!signal.aborted) await this.#pause();
     }
@@ -91,7 +111,7 @@ export class WatchOracle implements Oracle {
     this.#cluster.kernel.schedule({ delayMs, label: 'hang up a watch', owner: 'watcher', fire });
   }
 
-  #arrived(after: number, revision: number): number {
+  #arrived(after: number = 0, revision: number): number {
     while (this.#next > 0 && (this.#committed[this.#next - 1] ?? 0) > after) this.#next--;
     while ((this.#committed[this.#next] ?? Number.POSITIVE_INFINITY) <= after) this.#next++;
     const expected = this.#committed[this.#next];

@@ -51,6 +51,21 @@ test('a write that was acknowledged and is gone is found', async () => {
   assert.match(lost ?? '', /^patient-0 has 0, and \d+ was acknowledged$/);
 });
 
+test('a write that is gone for a time is found, although the client writes it again', async () => {
+  const { stored, users, admin } = makeServers(1, () => false);
+  const clients = new PatientClients(users);
+  await eventually(() => clients.answered.length > 2, 'the client has written');
+  const kept = stored.get('patient-0');
+  assert.ok(kept !== undefined);
+  stored.set('patient-0', { ...kept, data: { count: '0' } });
+  const before = clients.answered.length;
+  await eventually(() => clients.answered.length > before + 1, 'the client has written again');
+  await clients.stop();
+  const [gone, ...others] = await clients.broken(admin, undefined);
+  assert.match(gone ?? '', /^patient-0 had 0 at a time, and \d+ was acknowledged before$/);
+  assert.deepEqual(others, []);
+});
+
 test('the longest time without an acknowledged write is counted from the beginning to the end', () => {
   const clients = new PatientClients([]);
   clients.answered.push(

@@ -3,6 +3,7 @@ import type { StoredObject } from '@holdfast/store';
 import { type Commit, CommittedState } from '../../sim/committed.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { ChainRule } from './chain-rule.ts';
 import { readRedis } from './redis-history.ts';
 import { readReplicatedLog } from './replicated-history.ts';
 
@@ -30,11 +31,11 @@ export class StoreLog implements AsyncDisposable {
   readonly state = new CommittedState();
   readonly #cluster: ComposeCluster;
   readonly #objects = new Map<string, StoredObject>();
+  readonly #chain = new ChainRule();
   readonly #broken: string[] = [];
   readonly #listeners = new Set<(commit: LoggedCommit) => void>();
   readonly #running: Promise<void>;
   #last = 0;
-  #first: number | undefined;
   #isOver = false;
 
   constructor(cluster: ComposeCluster) {
@@ -91,25 +92,16 @@ export class StoreLog implements AsyncDisposable {
 
   #take(revision: number, read: Commit | undefined): void {
     this.#last = revision;
-    this.#first ??= revision;
+    const wrong = this.#chain.observe(revision, read);
+    if (wrong !== undefined) this.#broken.push(wrong);
     if (read === undefined) return;
     const commit = { ...read, atMs: clock.monotonic() };
-    this.#compare(commit);
     this.commits.push(commit);
     this.state.apply(commit);
     const { kind, key, value } = commit.operation;
     if (kind === 'delete') this.#objects.delete(key);
     else this.#objects.set(key, { key, value, revision, createRevision: revision });
     for (const listener of this.#listeners) this.#tell(listener, commit);
-  }
-
-  /** Each change builds on the one before, from the first that is known. */
-  #compare({ operation, revision }: Commit): void {
-    const { key } = operation;
-    const expected = operation.kind === 'create' ? undefined : operation.expectedRevision;
-    const known = this.#objects.get(key)?.revision;
-    if (known === expected || (known === undefined && this.#first !== 1)) return;
-    this.#broken.push(`the change of ${key} at ${revision} builds on ${expected}, and the store had ${known}`);
   }
 
   /** A checker that fails has not judged what follows. */

@@ -41,21 +41,25 @@ ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [n
 ${LOG_USAGE}`;
 
 if (process.argv.includes('--log')) process.exit(await playOnLog());
+let ending: Promise<never> | undefined;
 const options = readOptions();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endEarly());
 for (const output of [process.stdout, process.stderr]) {
   // Nobody reads it any more, as behind `head`.
   output.once('error', () => void endEarly());
-  // Later lines are lost, and the containers are removed all the same, apart from those that compose is still creating.
+  // Later lines are lost, and the containers are removed all the same.
   output.on('error', () => {});
 }
 process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
 
-/** A second signal ends the process at once. */
-async function endEarly(): Promise<never> {
-  say('the containers are removed');
-  await removeComposeClusters();
-  return process.exit(INTERRUPTED);
+/** A second signal ends the process at once. An output that nobody reads any more is no second reason: the removal goes on. */
+function endEarly(): Promise<never> {
+  ending ??= (async () => {
+    say('the containers are removed');
+    await removeComposeClusters();
+    return process.exit(INTERRUPTED);
+  })();
+  return ending;
 }
 
 async function playOnLog(): Promise<number> {

@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait.ts';
 import { Database } from '../database/database.ts';
 import { docker } from '../losses/faults.ts';
 import { PlantedSources } from '../planted/sources.ts';
-import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
+import { type ComposeCluster, onEarlyEnd, startComposeCluster } from '../support/compose-cluster.ts';
 import type { FormName } from '../support/compose-form.ts';
 import { describePods } from '../support/workloads.ts';
 import { clearWorkloads } from './clear.ts';
@@ -35,14 +35,19 @@ export class Session implements AsyncDisposable {
   readonly #cluster: ComposeCluster;
   readonly #log: StoreLog;
   readonly #sources: PlantedSources;
-  readonly #scratch: string;
+  readonly #removeScratch: () => Promise<void>;
   readonly #say: (line: string) => void;
 
-  private constructor(cluster: ComposeCluster, sources: PlantedSources, scratch: string, say: (line: string) => void) {
+  private constructor(
+    cluster: ComposeCluster,
+    sources: PlantedSources,
+    removeScratch: () => Promise<void>,
+    say: (line: string) => void,
+  ) {
     this.#cluster = cluster;
     this.#log = new StoreLog(cluster);
     this.#sources = sources;
-    this.#scratch = scratch;
+    this.#removeScratch = removeScratch;
     this.#say = say;
   }
 
@@ -53,6 +58,12 @@ export class Session implements AsyncDisposable {
     };
     say(`the containers of form ${form} start`);
     const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-planted-'));
+    const remove = () => rm(scratch, { recursive: true, force: true });
+    const forget = onEarlyEnd(remove);
+    const removeScratch = async (): Promise<void> => {
+      forget();
+      await remove();
+    };
     try {
       const sources = new PlantedSources(bugs, scratch);
       const cluster = await startComposeCluster(project, settings, {
@@ -61,9 +72,9 @@ export class Session implements AsyncDisposable {
         files: [sources.composeFile, ...(ownClocks ? [clocksFile(form, scratch)] : [])],
         clocksFolder: ownClocks ? scratch : undefined,
       });
-      return new Session(cluster, sources, scratch, say);
+      return new Session(cluster, sources, removeScratch, say);
     } catch (error) {
-      await rm(scratch, { recursive: true, force: true });
+      await removeScratch();
       throw error;
     }
   }
@@ -101,6 +112,6 @@ export class Session implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#log[Symbol.asyncDispose]();
     await this.#cluster[Symbol.asyncDispose]();
-    await rm(this.#scratch, { recursive: true, force: true });
+    await this.#removeScratch();
   }
 }

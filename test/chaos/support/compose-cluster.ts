@@ -105,13 +105,18 @@ export async function startComposeCluster(
   };
   const down = () => compose('down', '--volumes', '--timeout', '1');
   let starting: Promise<unknown> | undefined;
-  const cleanUp = async (): Promise<void> => {
+  const removeAll = async (): Promise<void> => {
     CLEAN_UPS.delete(cleanUp);
-    await down();
-    // A start goes on creating what was not there yet. It fails when it waits for what is gone.
-    if (starting !== undefined) await starting.then(down, down);
+    if (starting === undefined) await down();
+    else {
+      // It goes on creating what was not there yet, and fails when it waits for what is gone.
+      await down().catch(() => undefined);
+      await starting.then(down, down);
+    }
     await removeScratch(scratch);
   };
+  let removing: Promise<void> | undefined;
+  const cleanUp = (): Promise<void> => (removing ??= removeAll());
   CLEAN_UPS.add(cleanUp);
   try {
     // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
@@ -169,9 +174,16 @@ export async function startComposeCluster(
 
 const CLEAN_UPS = new Set<() => Promise<void>>();
 
-/** Removes every cluster of this process that runs or starts. */
+/** Called when the run ends early. Returns what takes it back. */
+export function onEarlyEnd(cleanUp: () => Promise<void>): () => void {
+  CLEAN_UPS.add(cleanUp);
+  return () => void CLEAN_UPS.delete(cleanUp);
+}
+
+/** Removes every cluster of this process that runs or starts, and what belongs to it. */
 export async function removeComposeClusters(): Promise<void> {
-  await Promise.allSettled([...CLEAN_UPS].map((cleanUp) => cleanUp()));
+  // The last first: containers are made of files that were there before them.
+  for (const cleanUp of [...CLEAN_UPS].toReversed()) await cleanUp().catch(() => undefined);
 }
 
 /** On a machine that is short of cores a process takes longer to start than a user would wait. */

@@ -154,7 +154,7 @@ export const WATCH_WRITE_STALL_MS = 30_000;
 /** Headers of a request over HTTP/1.1, its first line included: as much as HTTP/2 takes. Label selectors of programs grow past the 16 KB of Node. */
 export const HTTP1_HEADERS_MAX_BYTES = 64 * 1024;
 
-/** Headers of a request. Over HTTP/1.1 Node takes so many; each group that a client acts in is a header, and people may be in hundreds. */
+/** Headers of a request. Each group that a client acts in is a header, and people may be in hundreds. */
 export const HEADERS_MAX = 1_000;
 
 /** Entries of `Accept` and `Accept-Encoding` that are read, and parameters of one: browsers send ten with two each, and a header has room for 30,000. */

@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { eventually } from '@holdfast/platform/contract';
 import { joinValues } from '../http/header-values.ts';
-import { HTTP1_UNANSWERED_MAX } from '../limits.ts';
+import { HEADERS_MAX, HTTP1_UNANSWERED_MAX } from '../limits.ts';
 import { host, serve, tls } from '../testing/https.ts';
 
 const answered = (status = 200, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
@@ -126,6 +126,28 @@ test('impersonation headers keep their number and their commas', async (t) => {
   t.after(() => session.destroy());
   await once(session.request({ ':path': '/', ...headers }).resume(), 'close');
   assert.deepEqual(arrived, [joinValues(groups), joinValues(groups)]);
+});
+
+test('a request with more headers than are read is refused over HTTP/1.1, with an upgrade as well', async (t) => {
+  const arrived: (string | undefined)[] = [];
+  const port = await serve(t, async ({ headers }) => {
+    arrived.push(headers['impersonate-user']);
+    return answered();
+  });
+  const status = async (count: number, lines: string): Promise<string> => {
+    const client = connectTls({ host, port, ca: tls.certificate });
+    t.after(() => client.destroy());
+    const others = 'A: b\r\n'.repeat(count - lines.split('\r\n').length - 1);
+    client.write(`GET / HTTP/1.1\r\n${lines}\r\n${others}Impersonate-User: joe\r\n\r\n`);
+    const [first] = (await once(client, 'data')) as [Buffer];
+    return first.toString().slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+  };
+  const upgrade = 'Host: x\r\nConnection: upgrade\r\nUpgrade: other';
+  for (const lines of ['Host: x', upgrade]) {
+    assert.deepEqual([await status(HEADERS_MAX, lines), await status(HEADERS_MAX + 1, lines)], ['200', '431']);
+    assert.equal(await status(5 * HEADERS_MAX, lines), '431');
+  }
+  assert.deepEqual(arrived, ['joe', 'joe']);
 });
 
 test('a short answer that its client does not read is cut off', async (t) => {

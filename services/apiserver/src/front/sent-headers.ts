@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { setOwn } from '@holdfast/machinery';
+import { type StatusError, setOwn } from '@holdfast/machinery';
 import { IMPERSONATE, joinValues } from '../http/header-values.ts';
+import { headersTooLarge } from '../http/refusals.ts';
+import { HEADERS_MAX } from '../limits.ts';
 
 /** The parts of a request in both HTTP versions. */
 export interface SentHeaders {
@@ -8,6 +10,13 @@ export interface SentHeaders {
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: readonly string[];
 }
+
+/**
+ * The answer to a request with more headers than are read. Over HTTP/1.1 Node drops the last ones, and a proxy that acts for its user would
+ * act as itself. Over HTTP/2 it refuses such a request.
+ */
+export const refusalOfHeaders = ({ rawHeaders }: SentHeaders): StatusError | undefined =>
+  rawHeaders.length > 2 * HEADERS_MAX ? headersTooLarge() : undefined;
 
 /** Node joins the values of a header that was sent more than once; these are the values. */
 export function sentValues({ rawHeaders }: SentHeaders, header: string): readonly string[] {

@@ -26,15 +26,31 @@ export function sentValues({ rawHeaders }: SentHeaders, header: string): readonl
 /** Lower-case names, each once. */
 export function plainHeaders(sent: SentHeaders): Readonly<Record<string, string>> {
   const { headers: given } = sent;
+  const impersonated = impersonationValues(sent);
   const headers: Record<string, string> = {};
   for (const name in given) {
     const value = given[name];
     if (value === undefined || name.startsWith(':')) continue;
-    if (name.startsWith(IMPERSONATE)) setOwn(headers, name, joinValues(sentValues(sent, name)));
+    if (name.startsWith(IMPERSONATE)) setOwn(headers, name, joinValues(impersonated.get(name) ?? []));
     else setOwn(headers, name, Array.isArray(value) ? value.join(', ') : value);
   }
   // HTTP/2's equivalent of the host header.
   const authority = given[':authority'];
   if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
   return headers;
+}
+
+/** In one pass: a client without a credential may send a thousand names. */
+function impersonationValues({ rawHeaders }: SentHeaders): ReadonlyMap<string, readonly string[]> {
+  const values = new Map<string, string[]>();
+  let name = '';
+  for (const [index, text] of rawHeaders.entries()) {
+    if (index % 2 === 0) name = text.toLowerCase();
+    else if (name.startsWith(IMPERSONATE)) {
+      const known = values.get(name);
+      if (known === undefined) values.set(name, [text]);
+      else known.push(text);
+    }
+  }
+  return values;
 }

@@ -353,6 +353,8 @@ export const AUDIT_WEBHOOK_BATCH_EVENTS = 400;
 export const AUDIT_WEBHOOK_BATCH_CHARACTERS = 4 * 1024 * 1024;
 export const AUDIT_WEBHOOK_BATCH_WAIT_MS = 5_000;
 export const AUDIT_WEBHOOK_CALL_MS = 30_000;
+/** The files with the credentials for a webhook are read again after this. */
+export const AUDIT_WEBHOOK_CREDENTIALS_MS = 60_000;
 /** A batch that a webhook does not take is sent again after this time, each time twice as long, so many times. */
 export const AUDIT_WEBHOOK_RETRY_FIRST_MS = 1_000;
 export const AUDIT_WEBHOOK_ATTEMPTS = 5;

@@ -253,6 +253,9 @@ export const NODE_USAGE_MS = 5_000;
 /** The same for one that says too much: a thousand containers take 0.5 MB, and a stolen node must not fill the memory. */
 export const NODE_USAGE_BYTES_MAX = 4 * MIB;
 
+/** Nodes that are asked for it at a time; the others wait for their turn. */
+export const NODE_USAGE_PARALLEL = 64;
+
 /** A watch of Secrets of accounts that ended is opened again after this, and a missing certificate is looked for again. */
 export const ACCOUNT_TOKEN_RETRY_MS = 1_000;
 

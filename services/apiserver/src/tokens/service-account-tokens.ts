@@ -28,7 +28,8 @@ export interface ServiceAccountTokens {
   readonly issuer: string;
   /** Tokens for one of these are for this API. */
   readonly audiences: readonly string[];
-  readonly jwk: Readonly<Record<string, unknown>>;
+  /** Public keys that verify tokens. */
+  readonly jwks: TokenSigner['jwks'];
   issue(request: TokenOrder): string;
   /** Returns the user of a token for one of `audiences`; `undefined` when it is foreign or invalid. */
   authenticate(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
@@ -69,7 +70,7 @@ export function createServiceAccountTokens(deps: TokenDeps): ServiceAccountToken
   return {
     issuer: deps.issuer,
     audiences: deps.audiences,
-    jwk: deps.signer.jwk,
+    jwks: deps.signer.jwks,
     issue: (order) => deps.signer.sign(claimsOf(deps, order)),
     authenticate: async (token, audiences) => {
       const claims = deps.signer.verify(token);

@@ -21,7 +21,7 @@ interface Webhook {
   readonly calls: readonly string[];
   /** Answers with 401 to others; `undefined`: to nobody. */
   accepted: string | undefined;
-  open(user: Fields): ReturnType<typeof openAuditWebhook>;
+  readonly open: (user: Fields) => ReturnType<typeof openAuditWebhook>;
 }
 
 /** Calls carry a token, or the name in a client certificate. */

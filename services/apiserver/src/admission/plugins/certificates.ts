@@ -57,7 +57,7 @@ function refuseSubject(request: AdmissionRequest, subject: RequestedSubject): vo
 function refusalOfSubject({ commonNames, organizations }: RequestedSubject): string | undefined {
   if (isReservedSubject(commonNames, organizations))
     return 'the subject is reserved for the API servers: kubelets trust it';
-  // Who approves the request may see another one than the servers that trust the certificate.
+  // An approver may see another one than the servers that trust the certificate.
   return commonNames.length > 1 ? 'the subject has more than one common name' : undefined;
 }
 

@@ -150,6 +150,27 @@ test('a request with more headers than are read is refused over HTTP/1.1, with a
   assert.deepEqual(arrived, ['joe', 'joe']);
 });
 
+test('a request with more headers than are read reaches nobody over HTTP/2', async (t) => {
+  let asked = 0;
+  const port = await serve(t, async () => {
+    asked += 1;
+    return answered();
+  });
+  const statusWith = async (count: number): Promise<unknown> => {
+    const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate });
+    t.after(() => session.destroy());
+    session.on('error', () => {});
+    const stream = session.request({ ':path': '/', 'impersonate-group': Array.from({ length: count }, () => 'g') });
+    let status: unknown;
+    stream.on('response', (headers) => (status = headers[':status'])).on('error', () => {});
+    await new Promise((closed) => stream.resume().on('close', () => closed(undefined)));
+    return status;
+  };
+  // Four more name the method, the path and the server.
+  assert.deepEqual([await statusWith(HEADERS_MAX - 4), await statusWith(HEADERS_MAX - 3)], [200, undefined]);
+  assert.equal(asked, 1);
+});
+
 test('a short answer that its client does not read is cut off', async (t) => {
   const answer: ApiResponse = {
     status: 200,

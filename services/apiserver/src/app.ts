@@ -138,6 +138,8 @@ export interface ApiServerDeps {
 export interface ServiceAccountOptions {
   /** RSA or P-256, PEM, or what was made of it. All apiservers of a cluster share it. */
   readonly signingKey: string | TokenSigner;
+  /** PEM of further keys whose tokens are accepted; only beside a PEM text. */
+  readonly verificationKeys?: string;
   readonly issuer?: string;
   /** Default: the issuer. */
   readonly audiences?: readonly string[];
@@ -394,8 +396,8 @@ function createAccess(deps: ApiServerDeps, own: { readonly cache: WatchCache; re
   };
 }
 
-const signerOf = ({ signingKey }: ServiceAccountOptions): TokenSigner =>
-  typeof signingKey === 'string' ? createTokenSigner(signingKey) : signingKey;
+const signerOf = ({ signingKey, verificationKeys }: ServiceAccountOptions): TokenSigner =>
+  typeof signingKey === 'string' ? createTokenSigner(signingKey, verificationKeys) : signingKey;
 
 const encryptionCheck = ({ atRest }: Store): HealthCheck => ({
   name: 'encryption',

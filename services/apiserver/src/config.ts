@@ -64,6 +64,10 @@ export const APISERVER_SETTINGS = {
     kind: 'file',
     help: 'PEM key that signs service account tokens; absent = none are issued',
   },
+  'service-account-verification-key-file': {
+    kind: 'file',
+    help: 'PEM of further keys, one after another, whose service account tokens are accepted',
+  },
   'service-account-issuer': { kind: 'string', help: 'Issuer in service account tokens' },
   'default-toleration-seconds': {
     kind: 'integer',
@@ -112,6 +116,7 @@ export interface ApiServerConfig {
   /** Absent: this server has no certificate for API servers behind it. */
   readonly frontProxy: CertificateFiles | undefined;
   readonly serviceAccountKeyFile: string | undefined;
+  readonly serviceAccountVerificationKeyFile: string | undefined;
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly allowPrivileged: boolean;
@@ -181,6 +186,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     kubelets: certificateFiles(settings, KUBELET_FILES),
     frontProxy: certificateFiles(settings, FRONT_PROXY_FILES),
     serviceAccountKeyFile: settings['service-account-key-file'],
+    serviceAccountVerificationKeyFile: settings['service-account-verification-key-file'],
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     allowPrivileged: settings['allow-privileged'],

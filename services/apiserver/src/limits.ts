@@ -154,7 +154,7 @@ export const WATCH_WRITE_STALL_MS = 30_000;
 /** Headers of a request over HTTP/1.1, its first line included: as much as HTTP/2 takes. Label selectors of programs grow past the 16 KB of Node. */
 export const HTTP1_HEADERS_MAX_BYTES = 64 * 1024;
 
-/** Headers of a request. Over HTTP/1.1 Node takes so many; each group that a client acts in is a header, and people may be in hundreds. */
+/** Headers of a request. Each group that a client acts in is a header, and people may be in hundreds. */
 export const HEADERS_MAX = 1_000;
 
 /** Entries of `Accept` and `Accept-Encoding` that are read, and parameters of one: browsers send ten with two each, and a header has room for 30,000. */
@@ -252,6 +252,9 @@ export const NODE_USAGE_MS = 5_000;
 
 /** The same for one that says too much: a thousand containers take 0.5 MB, and a stolen node must not fill the memory. */
 export const NODE_USAGE_BYTES_MAX = 4 * MIB;
+
+/** Nodes that are asked for it at a time; the others wait for their turn. */
+export const NODE_USAGE_PARALLEL = 64;
 
 /** A watch of Secrets of accounts that ended is opened again after this, and a missing certificate is looked for again. */
 export const ACCOUNT_TOKEN_RETRY_MS = 1_000;
@@ -353,6 +356,8 @@ export const AUDIT_WEBHOOK_BATCH_EVENTS = 400;
 export const AUDIT_WEBHOOK_BATCH_CHARACTERS = 4 * 1024 * 1024;
 export const AUDIT_WEBHOOK_BATCH_WAIT_MS = 5_000;
 export const AUDIT_WEBHOOK_CALL_MS = 30_000;
+/** The files with the credentials for a webhook are read again after this. */
+export const AUDIT_WEBHOOK_CREDENTIALS_MS = 60_000;
 /** A batch that a webhook does not take is sent again after this time, each time twice as long, so many times. */
 export const AUDIT_WEBHOOK_RETRY_FIRST_MS = 1_000;
 export const AUDIT_WEBHOOK_ATTEMPTS = 5;

@@ -93,9 +93,17 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
 }
 
 async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAccountOptions | undefined> {
-  if (config.serviceAccountKeyFile === undefined) return undefined;
-  const signingKey = await readSettingFile(config.serviceAccountKeyFile);
-  return { signingKey, ...(config.serviceAccountIssuer === undefined ? {} : { issuer: config.serviceAccountIssuer }) };
+  const {
+    serviceAccountKeyFile: file,
+    serviceAccountVerificationKeyFile: furtherFile,
+    serviceAccountIssuer: issuer,
+  } = config;
+  if (file === undefined) return undefined;
+  return {
+    signingKey: await readSettingFile(file),
+    ...(furtherFile === undefined ? {} : { verificationKeys: await readSettingFile(furtherFile) }),
+    ...(issuer === undefined ? {} : { issuer }),
+  };
 }
 
 /** Loaded on demand: most clusters have none. */

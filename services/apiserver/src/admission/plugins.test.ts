@@ -211,6 +211,16 @@ describe('certificate signing requests', () => {
     assert.equal((await create('b', '/CN=kube-apiserver-kubelet-client', 'example.com/own')).status, 201);
   });
 
+  test('the cluster authority signs no certificate with two common names', async () => {
+    const subject = '/CN=system:node:seen/CN=system:node:meant/O=system:nodes';
+    for (const signer of ['kube-apiserver-client', 'kube-apiserver-client-kubelet', 'kubelet-serving']) {
+      const refused = await create('a', subject, `kubernetes.io/${signer}`);
+      assert.equal(refused.status, 403, signer);
+      assert.match(refused.textAt('message'), /the subject has more than one common name/);
+    }
+    assert.equal((await create('b', subject, 'example.com/own')).status, 201);
+  });
+
   test('a header in the PEM block of a request conceals no subject', async () => {
     const pem = Buffer.from(requestFor('/CN=kube-apiserver-kubelet-client'), 'base64').toString();
     const request = Buffer.from(pem.replace('REQUEST-----\n', 'REQUEST-----\nBase: 64\n\n')).toString('base64');

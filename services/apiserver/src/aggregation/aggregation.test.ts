@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
+import { readAuditPolicy } from '../audit/policy.ts';
+import type { AuditSink } from '../audit/sink.ts';
 import {
   type AggregatedWorld,
   API_SERVICES,
@@ -116,6 +118,38 @@ test('requests reach the server with the identity of the user and without creden
   );
   assert.equal(second?.headers['x-remote-extra-scopes%2fx'], 'one');
   assert.deepEqual([second?.headers['impersonate-user'], second?.url], [undefined, `${FLUNDERS}?limit=5`]);
+});
+
+test('the events of both servers have one id, which the client gets', async (t) => {
+  const events: string[] = [];
+  const sink: AuditSink = {
+    name: 'log',
+    take: (event) => void events.push(event),
+    lost: () => 0,
+    start: async () => {},
+    stop: async () => {},
+  };
+  const rules = [{ level: 'None', verbs: ['delete'] }, { level: 'Metadata' }];
+  const { policy } = readAuditPolicy({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules });
+  const world = await startAggregatedWorld(t, { audit: { policy, sinks: [sink] } });
+  await serveExtension(world);
+  await world.register();
+  await world.condition('Passed');
+  world.extension.intercept = (_request, response) => {
+    response.setHeader('audit-id', 'theirs');
+    return false;
+  };
+  const { api } = world;
+  const idOfEvent = (): unknown => (JSON.parse(events.at(-1) ?? '{}') as { auditID?: unknown }).auditID;
+  const made = await api.call('POST', FLUNDERS, { body: flunder('a') });
+  assert.equal(made.headers['audit-id'], idOfEvent());
+  assert.equal(forwarded(world).at(-1)?.headers['audit-id'], idOfEvent());
+  const own = await api.call('GET', FLUNDERS, { headers: { 'audit-id': 'i'.repeat(100) } });
+  assert.equal(forwarded(world).at(-1)?.headers['audit-id'], idOfEvent());
+  assert.deepEqual([own.headers['audit-id'], idOfEvent()], [undefined, 'i'.repeat(64)]);
+  const unaudited = await api.call('DELETE', `${FLUNDERS}/a`);
+  assert.match(String(unaudited.headers['audit-id']), /^[0-9a-f-]{36}$/);
+  assert.equal(forwarded(world).at(-1)?.headers['audit-id'], unaudited.headers['audit-id']);
 });
 
 test('tables, watches and protocol upgrades are forwarded', async (t) => {

@@ -28,6 +28,8 @@ export interface ForwardedRequest {
   readonly user: User;
   readonly info: RequestInfo;
   readonly api: RemoteApi;
+  /** The id in the events of this server, for those of the other. Absent: this server has no audit. */
+  readonly auditId?: string;
 }
 
 /** Answers of the server that an APIService names. Errors on the way are plain text, as in Kubernetes: no API here can say more. */
@@ -38,12 +40,19 @@ export async function forwardToApi(deps: ApiProxyDeps, forwarded: ForwardedReque
     deps.log.debug('a request was not forwarded', { apiService: api.name, why: target });
     return unavailable('service unavailable');
   }
-  const answer = await exchange(deps, forwarded, { target });
+  const answer = withOneAuditId(await exchange(deps, forwarded, { target }), forwarded);
   if (answer.status >= 300 && answer.status <= 399 && answer.headers['location'] !== undefined) {
     discard(answer);
     return textAnswer(502, 'the backend attempted to redirect this request, which is not permitted');
   }
   return answer.upgrade === undefined ? asPrivate(withoutOpenings(answer)) : answer;
+}
+
+/** The client gets the id of this server, under which both have their events. */
+function withOneAuditId(answer: ApiResponse, { auditId }: ForwardedRequest): ApiResponse {
+  if (auditId === undefined) return answer;
+  const { 'audit-id': _theirs, ...headers } = answer.headers;
+  return { ...answer, headers };
 }
 
 const unavailable = (why: string): ApiResponse => textAnswer(503, `${why}\n`);
@@ -80,7 +89,7 @@ const notReached = (message: string, cause: Error): StatusError => new StatusErr
 
 function open(
   { connections }: ApiProxyDeps,
-  { request, user }: ForwardedRequest,
+  { request, user, auditId }: ForwardedRequest,
   { target, isAlone = false }: Way,
 ): ClientRequest {
   const passed = Object.entries(passedHeaders(request)).filter(([name]) => !isIdentityHeader(name));
@@ -95,6 +104,7 @@ function open(
       ...lengthOf(request),
       host: new URL(target.url).host,
       ...identityHeaders(user),
+      ...(auditId === undefined ? {} : { 'audit-id': auditId }),
     },
     signal: request.signal,
   });

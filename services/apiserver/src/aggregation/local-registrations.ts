@@ -36,7 +36,11 @@ export function createLocalRegistrations(deps: LocalRegistrationsDeps): LocalReg
     clock: deps.clock,
     log: deps.log,
     subject: 'the registration of a custom group',
-    look: async (group) => ((await look(deps, group)) ? undefined : work.pauseAfterFailure(group)),
+    look: async (group) => {
+      if (!(await look(deps, group))) return work.pauseAfterFailure(group);
+      work.succeeded(group);
+      return undefined;
+    },
     retryFirstMs: AVAILABILITY_RETRY_FIRST_MS,
     retryLongestMs: AVAILABILITY_INTERVAL_MS,
     atOnce: API_SERVICES_AT_ONCE,

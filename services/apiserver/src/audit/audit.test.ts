@@ -343,3 +343,21 @@ test('a read of the past of a resource is audited as the policy says for the res
   await api.call('GET', '/holdfast.io/history/v1/changes');
   assert.deepEqual([api.events().length, api.events().at(-1)?.['level']], [count + 1, 'Metadata']);
 });
+
+test('a list or watch of a single name is audited as a request for that object, also of the past', async () => {
+  const secret = { group: '', resources: ['secrets'], resourceNames: ['root'] };
+  const api = await audited(rules({ level: 'Metadata', resources: [secret], omitStages: ['RequestReceived'] }));
+  for (const path of [SECRETS, '/api/v1/secrets', `/holdfast.io/history/v1/objects${SECRETS}`]) {
+    const before = api.events().length;
+    await api.call('GET', `${path}?fieldSelector=metadata.name%3Droot`);
+    const [event] = api.events().slice(before);
+    assert.deepEqual([at(event, 'objectRef.name'), event?.['verb']], ['root', 'list'], path);
+    for (const other of ['%3Dother', '%21%3Droot', '%3D', '%3D..%2Froot']) {
+      await api.call('GET', `${path}?fieldSelector=metadata.name${other}`);
+      assert.equal(api.events().length, before + 1, other);
+    }
+  }
+  await api.call('GET', `${SECRETS}?watch=1&resourceVersion=none&fieldSelector=metadata.name%3Droot`);
+  const event = api.events().at(-1);
+  assert.deepEqual([at(event, 'objectRef.name'), event?.['verb']], ['root', 'watch']);
+});

@@ -2,7 +2,8 @@ import type { ApiRequest } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, type Ids, labelText, type MetricRegistry } from '@holdfast/platform';
 import type { User } from '../authentication/identity.ts';
-import { historyPartsOf, isHistoryPath } from '../http/history-path.ts';
+import { withSelectedName } from '../authorization/selected-name.ts';
+import { historyPartsOf, isHistoryPath, selectingQuery } from '../http/history-path.ts';
 import { type RequestInfo, readRequestInfo } from '../http/request-info.ts';
 import { sentAuditId } from './event.ts';
 import { AUDIT_LEVELS } from './notes.ts';
@@ -71,16 +72,17 @@ export class Auditor {
   }
 }
 
-/** A read of the past of a resource is a read of that resource for the policy; its own path is in the event. */
+/**
+ * A read of the past of a resource is a read of that resource for the policy; its own path is in the event. A list of a single name is a
+ * request for that object, as it is for the authorizers.
+ */
 function auditedInfo(request: ApiRequest): RequestInfo {
-  const own = readRequestInfo(request);
+  const own = withSelectedName(readRequestInfo(request));
   if (!isHistoryPath(request.path) || request.method !== 'GET') return own;
   const { place } = historyPartsOf(request.path);
-  const asked = readRequestInfo({ method: 'GET', path: place, query: NO_QUERY });
-  return asked.kind === 'resource' ? asked : own;
+  const asked = readRequestInfo({ method: 'GET', path: place, query: selectingQuery(request) });
+  return asked.kind === 'resource' ? withSelectedName(asked) : own;
 }
-
-const NO_QUERY = new URLSearchParams();
 
 const isHistoryOfAll = (path: string): boolean => {
   if (!isHistoryPath(path)) return false;

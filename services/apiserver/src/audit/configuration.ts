@@ -8,7 +8,7 @@ import { createRotatingFile } from './rotating-file.ts';
 import type { AuditConfig, AuditLogConfig } from './settings.ts';
 import type { AuditSink } from './sink.ts';
 import { createStandardOutput } from './standard-output.ts';
-import { openAuditWebhook } from './webhook-config.ts';
+import { openAuditWebhook } from './webhook-client.ts';
 import { createWebhookSink } from './webhook-sink.ts';
 
 /** Reads the policy and makes the sinks. Throws an OperatorError that names every mistake. */
@@ -21,7 +21,7 @@ export async function openAudit(
   const sinks: AuditSink[] = [];
   if (config.log !== undefined) sinks.push(logSink(config.log, tools));
   if (config.webhookFile !== undefined) {
-    sinks.push(createWebhookSink({ ...(await openAuditWebhook(config.webhookFile, tools.clock)), ...tools }));
+    sinks.push(createWebhookSink({ ...(await openAuditWebhook(config.webhookFile, tools)), ...tools }));
   }
   return { policy, sinks };
 }

@@ -212,6 +212,26 @@ test('a failed webhook call is retried, and events keep their order', async () =
   assert.equal(sink.lost(), 0);
 });
 
+test('an event that comes while the last batch ends is sent without another one', async () => {
+  const quick = { ...clock, timer: (_: number, fire: () => void) => clock.timer(0, fire) };
+  for (let turns = 0; turns < 12; turns++) {
+    const bodies: string[] = [];
+    const send = async (body: string): Promise<void> => {
+      bodies.push(body);
+      if (bodies.length > 1) return;
+      const takeLater = async (): Promise<void> => {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        sink.take('{"late":1}');
+      };
+      void takeLater();
+    };
+    const sink = createWebhookSink({ send, close: async () => {}, clock: quick, log });
+    sink.take('{"first":1}');
+    await eventually(async () => bodies.join('').includes('late'), `it is sent when it comes ${turns} turns later`);
+    await sink.stop();
+  }
+});
+
 test('an unavailable webhook loses a bounded number of events, logs one line, and fails no request', async () => {
   const { log: counting, said } = countingLog();
   const quick = { ...clock, timer: (_: number, fire: () => void) => clock.timer(0, fire), sleep: async () => {} };

@@ -1,112 +1,90 @@
 import path from 'node:path';
 import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
-import { type Clock, OperatorError } from '@holdfast/platform';
-import { nodeHttps } from '@holdfast/platform/http';
+import { OperatorError } from '@holdfast/platform';
+import { pairFlaw } from '@holdfast/platform/pem';
 import { readSettingFile } from '@holdfast/platform/setting-files';
-import { AUDIT_WEBHOOK_CALL_MS } from '../limits.ts';
-import { failureOf } from '../proxy/proxy-exchange.ts';
 import { parseSettingYaml } from '../setting-yaml.ts';
-import type { WebhookSinkDeps } from './webhook-sink.ts';
 
-interface Target {
+/** The webhook of a kubeconfig: its current context, or the only cluster and user. */
+export interface WebhookTarget {
   readonly url: URL;
-  readonly tls: {
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
-    readonly servername?: string;
-  };
+  readonly servername: string | undefined;
+  /** Reads the files that the kubeconfig names. Throws when they cannot be used. */
+  readonly readCredentials: () => Promise<WebhookCredentials>;
+}
+
+export interface WebhookCredentials {
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   readonly authorization: string | undefined;
 }
 
-/** The way to the webhook of a kubeconfig: its current context, or the only cluster and user. */
-export async function openAuditWebhook(file: string, clock: Clock): Promise<Pick<WebhookSinkDeps, 'send' | 'close'>> {
-  const target = await readTarget(file);
-  const agent = new (nodeHttps().Agent)({ keepAlive: true, maxSockets: 1, ...target.tls });
-  return {
-    send: (body) => post({ target, agent, body }, clock),
-    close: async () => agent.destroy(),
-  };
-}
-
-interface Sending {
-  readonly target: Target;
-  readonly agent: InstanceType<ReturnType<typeof nodeHttps>['Agent']>;
-  readonly body: string;
-}
-
-function post({ target, agent, body }: Sending, clock: Clock): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const request = nodeHttps().request(target.url, {
-    agent,
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-      'user-agent': 'kube-apiserver-audit',
-      ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
-    },
-  });
-  const deadline = clock.timer(AUDIT_WEBHOOK_CALL_MS, () => request.destroy(new Error('no answer in time')));
-  request.on('error', (error) => reject(new Error(failureOf(error), { cause: error })));
-  request.once('response', (answer) => {
-    answer.resume();
-    answer.on('error', reject);
-    answer.once('end', () => {
-      const status = answer.statusCode ?? 0;
-      if (status >= 200 && status <= 299) resolve();
-      else reject(new Error(`the webhook answered with status ${status}`));
-    });
-  });
-  request.end(body);
-  return promise.finally(() => deadline.cancel());
-}
-
-async function readTarget(file: string): Promise<Target> {
+export async function readWebhookTarget(file: string): Promise<WebhookTarget> {
   const config = await parseSettingYaml(await readSettingFile(file), file);
   const root = isJsonObject(config) ? config : {};
   const context = entryOf(root, 'context', textOf(root, 'current-context'));
   const cluster = entryOf(root, 'cluster', textOf(context, 'cluster'));
   const user = entryOf(root, 'user', textOf(context, 'user'));
   const server = textOf(cluster, 'server') ?? '';
-  if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
-    throw unusable(
-      file,
-      `its cluster names the server ${JSON.stringify(server)}, and it has to be https://host:port/path`,
-    );
-  }
-  if (cluster['insecure-skip-tls-verify'] === true) {
-    throw unusable(
-      file,
-      'it uses insecure-skip-tls-verify; name the authority of the server in certificate-authority instead',
-    );
-  }
-  const pem = (of: JsonObject, field: string): Promise<string | undefined> =>
-    inlineOrFile(of, field, path.dirname(file));
-  const [ca, cert, key] = await Promise.all([
-    pem(cluster, 'certificate-authority'),
-    pem(user, 'client-certificate'),
-    pem(user, 'client-key'),
-  ]);
-  if ((cert === undefined) !== (key === undefined)) {
-    throw unusable(file, 'it has only one of client-certificate and client-key');
-  }
-  const servername = textOf(cluster, 'tls-server-name');
+  const flaw = flawOf(server, cluster, user);
+  if (flaw !== undefined) throw unusable(file, flaw);
   return {
     url: new URL(server),
-    tls: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined || key === undefined ? {} : { cert, key }),
-      ...(servername === undefined ? {} : { servername }),
-    },
-    authorization: await authorizationOf(user, path.dirname(file)),
+    servername: textOf(cluster, 'tls-server-name'),
+    readCredentials: () => readCredentials({ file, cluster, user }),
   };
 }
 
+const USER_FIELDS: ReadonlySet<string> = new Set([
+  'client-certificate',
+  'client-certificate-data',
+  'client-key',
+  'client-key-data',
+  'token',
+  'tokenFile',
+  'username',
+  'password',
+  'extensions',
+]);
+
+function flawOf(server: string, cluster: JsonObject, user: JsonObject): string | undefined {
+  if (!URL.canParse(server) || new URL(server).protocol !== 'https:')
+    return `its cluster names the server ${JSON.stringify(server)}, and it has to be https://host:port/path`;
+  if (cluster['insecure-skip-tls-verify'] === true)
+    return 'it uses insecure-skip-tls-verify; name the authority of the server in certificate-authority instead';
+  const others = Object.keys(user).filter((field) => !USER_FIELDS.has(field));
+  return others.length === 0
+    ? undefined
+    : `its user has ${others.join(', ')}, which is not supported; use a token, a tokenFile or a client certificate`;
+}
+
+interface CredentialFields {
+  readonly file: string;
+  readonly cluster: JsonObject;
+  readonly user: JsonObject;
+}
+
+async function readCredentials({ file, cluster, user }: CredentialFields): Promise<WebhookCredentials> {
+  const folder = path.dirname(file);
+  const [ca, cert, key, authorization] = await Promise.all([
+    inlineOrFile(cluster, 'certificate-authority', folder),
+    inlineOrFile(user, 'client-certificate', folder),
+    inlineOrFile(user, 'client-key', folder),
+    authorizationOf(user, folder),
+  ]);
+  const authority = ca === undefined ? {} : { ca };
+  if (cert === undefined && key === undefined) return { tls: authority, authorization };
+  if (cert === undefined || key === undefined)
+    throw unusable(file, 'it has only one of client-certificate and client-key');
+  const flaw = pairFlaw({ name: 'client-certificate', text: cert }, { name: 'client-key', text: key });
+  if (flaw !== undefined) throw unusable(file, flaw);
+  return { tls: { ...authority, cert, key }, authorization };
+}
+
+/** A file counts before a token that is written beside it, as in Kubernetes. */
 async function authorizationOf(user: JsonObject, folder: string): Promise<string | undefined> {
   const file = textOf(user, 'tokenFile');
-  const read = file === undefined ? undefined : (await readSettingFile(path.resolve(folder, file))).trim();
-  const token = textOf(user, 'token') ?? read;
+  const read = file === undefined ? '' : (await readSettingFile(path.resolve(folder, file))).trim();
+  const token = read === '' ? textOf(user, 'token') : read;
   if (token !== undefined) return `Bearer ${token}`;
   const [name, password] = [textOf(user, 'username'), textOf(user, 'password')];
   if (name === undefined || password === undefined) return undefined;

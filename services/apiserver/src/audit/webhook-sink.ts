@@ -54,7 +54,12 @@ class WebhookSink {
       this.#lose(1, 'the queue is full');
       return;
     }
-    if (this.#sending !== undefined) return;
+    this.#schedule();
+  }
+
+  /** A whole batch is sent at once, a part of one after a while. */
+  #schedule(): void {
+    if (this.#sending !== undefined || this.#queue.length === 0 || this.#isOver) return;
     if (this.#queue.length >= AUDIT_WEBHOOK_BATCH_EVENTS) this.#send();
     else this.#timer ??= this.#deps.clock.timer(AUDIT_WEBHOOK_BATCH_WAIT_MS, () => this.#send());
   }
@@ -84,7 +89,11 @@ class WebhookSink {
   #send(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#sending ??= this.#drain().finally(() => (this.#sending = undefined));
+    this.#sending ??= this.#drain().finally(() => {
+      this.#sending = undefined;
+      // Came while the last batch ended.
+      this.#schedule();
+    });
   }
 
   async #drain(): Promise<void> {

@@ -12,8 +12,8 @@ export interface CertificateIdentity {
 /** The text that goes with each request of a connection, and that remembered users are found by. */
 export function identityText(hash: string, certificate: Buffer): string {
   const { commonNames = [], organizations = [] } = subjectOfCertificate(certificate) ?? {};
-  // The signer of the cluster checks the first one.
-  const [commonName = ''] = commonNames;
+  // The last one counts for Kubernetes. The signer of the cluster refuses several.
+  const commonName = commonNames.at(-1) ?? '';
   return JSON.stringify({ hash, commonName, organizations } satisfies CertificateIdentity);
 }
 

@@ -121,6 +121,23 @@ test('keys rotate: the first encrypts, all decrypt, and an update without change
   }
 });
 
+test('of two entries of a provider with a key of the same name, the second one decrypts as well', async () => {
+  for (const { name } of PROVIDER_KINDS) {
+    const named = (byte: number): Json => ({ [name]: { keys: [{ name: 'key', secret: secretOf(byte) }] } });
+    const base = createMemoryStore();
+    await post(await serverOn(base, named(1)));
+    const api = await serverOn(base, named(2), named(1));
+    const read = await api.call('GET', `${SECRETS}/s`);
+    assert.equal(password(read), 'hunter2');
+    const before = await rawOf(base);
+    await api.call('PUT', `${SECRETS}/s`, { body: read.body });
+    assert.notEqual(await rawOf(base), before, 'an update without changes re-encrypts');
+    assert.equal(password(await (await serverOn(base, named(2))).call('GET', `${SECRETS}/s`)), 'hunter2');
+    const neither = await (await serverOn(base, named(3), named(4))).call('GET', `${SECRETS}/s`);
+    assert.match(neither.textAt('message'), /: key "key": the key does not fit, or the data were changed/);
+  }
+});
+
 test('an object that no key decrypts is an error, never absent', async () => {
   const base = createMemoryStore();
   const writer = await serverOn(base, aes('aescbc', 1));

@@ -86,6 +86,12 @@ function prepareAll(
 
 const SEALED = /^k8s:enc:([a-z]+:v[12]):([^:]*):/;
 
+interface FoundForm {
+  readonly form: SealedForm;
+  readonly index: number;
+  readonly text: string;
+}
+
 class ResourceKeys {
   readonly #keys: readonly ConfiguredKey[];
 
@@ -102,27 +108,32 @@ class ResourceKeys {
 
   open(at: StoreKey, stored: string): { readonly value: string; readonly isStale: boolean } {
     if (!isSealed(stored)) return this.#plain(at, stored);
-    const found = this.find(stored);
-    if (found === undefined) {
-      const [, provider = '', name = ''] = SEALED.exec(stored) ?? [];
-      throw new Unreadable(
-        at,
-        `no matching prefix found: no key ${JSON.stringify(name)} of ${provider.split(':')[0]} is configured for it`,
-      );
+    const failures = new Set<string>();
+    for (const { form, index, text } of this.#matching(stored)) {
+      try {
+        const { bytes, isStale } = form.open(text, at);
+        return { value: bytes.toString('utf8'), isStale: isStale || index > 0 };
+      } catch (error) {
+        failures.add(`key ${JSON.stringify(form.name)}: ${describeError(error)}`);
+      }
     }
-    const { bytes, isStale } = openWith(found.form, found.text, at);
-    return { value: bytes.toString('utf8'), isStale: isStale || found.index > 0 };
+    throw new Unreadable(at, failures.size === 0 ? noKeyFor(stored) : [...failures].join('; '));
   }
 
-  /** The form that wrote the value, and the text behind its prefix. */
-  find(stored: string): { readonly form: SealedForm; readonly index: number; readonly text: string } | undefined {
+  /** The form that wrote the value, and the text behind its prefix. The names of remote forms are unique. */
+  find(stored: string): FoundForm | undefined {
+    const [first] = this.#matching(stored);
+    return first;
+  }
+
+  /** Two entries of one provider may have a key of the same name: a new one, and one that is rotated away from. */
+  *#matching(stored: string): Iterable<FoundForm> {
     const [head, provider, name] = SEALED.exec(stored) ?? [];
-    if (head === undefined) return undefined;
+    if (head === undefined) return;
     for (const [index, key] of this.#keys.entries()) {
       if (!('form' in key) || key.provider !== provider || key.form.name !== name) continue;
-      return { form: key.form, index, text: stored.slice(head.length) };
+      yield { form: key.form, index, text: stored.slice(head.length) };
     }
-    return undefined;
   }
 
   #plain(at: StoreKey, value: string): { readonly value: string; readonly isStale: boolean } {
@@ -137,12 +148,9 @@ class ResourceKeys {
 
 const NO_KEYS = new ResourceKeys([]);
 
-function openWith(form: SealedForm, text: string, at: StoreKey): ReturnType<SealedForm['open']> {
-  try {
-    return form.open(text, at);
-  } catch (error) {
-    throw new Unreadable(at, `key ${JSON.stringify(form.name)}: ${describeError(error)}`);
-  }
+function noKeyFor(stored: string): string {
+  const [, provider = '', name = ''] = SEALED.exec(stored) ?? [];
+  return `no matching prefix found: no key ${JSON.stringify(name)} of ${provider.split(':')[0]} is configured for it`;
 }
 
 interface SealedPlace {

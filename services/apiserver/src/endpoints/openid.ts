@@ -10,14 +10,14 @@ export function openIdAnswer({ access }: Core, request: ApiRequest): ApiResponse
   const { tokens } = access;
   if (tokens === undefined) return undefined;
   const path = request.path.replace(/\/$/, '');
-  if (path === KEYS) return kept(jsonAnswer(200, { keys: [tokens.jwk] }, 'application/jwk-set+json'));
+  if (path === KEYS) return kept(jsonAnswer(200, { keys: tokens.jwks }, 'application/jwk-set+json'));
   if (path !== CONFIGURATION) return undefined;
   const configuration = {
     issuer: tokens.issuer,
     jwks_uri: new URL(KEYS, tokens.issuer).href,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [tokens.jwk['alg']],
+    id_token_signing_alg_values_supported: [...new Set(tokens.jwks.map(({ alg }) => alg))],
   };
   return kept(jsonAnswer(200, configuration));
 }

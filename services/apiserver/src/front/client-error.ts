@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { badRequest, StatusError } from '@holdfast/machinery/status';
 import type { Clock } from '@holdfast/platform/clock';
 import type { Log } from '@holdfast/platform/log';
+import { headersTooLarge } from '../http/refusals.ts';
 import { endAfterReading } from './lingering-close.ts';
 
 /** Node's error for a connection whose HTTP/1.1 request could not be parsed. */
@@ -37,7 +38,7 @@ function statusOf(code: string): StatusError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new StatusError({ code: 408, reason: 'Timeout', message: 'Timeout: the request did not arrive in time' });
     case 'HPE_HEADER_OVERFLOW':
-      return new StatusError({ code: 431, reason: 'BadRequest', message: 'the headers of the request are too large' });
+      return headersTooLarge();
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: 'chunk extensions are too large' });
     default:

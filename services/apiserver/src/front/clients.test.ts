@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { eventually } from '@holdfast/platform/contract';
 import { joinValues } from '../http/header-values.ts';
-import { HTTP1_UNANSWERED_MAX } from '../limits.ts';
+import { HEADERS_MAX, HTTP1_UNANSWERED_MAX } from '../limits.ts';
 import { host, serve, tls } from '../testing/https.ts';
 
 const answered = (status = 200, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
@@ -126,6 +126,49 @@ test('impersonation headers keep their number and their commas', async (t) => {
   t.after(() => session.destroy());
   await once(session.request({ ':path': '/', ...headers }).resume(), 'close');
   assert.deepEqual(arrived, [joinValues(groups), joinValues(groups)]);
+});
+
+test('a request with more headers than are read is refused over HTTP/1.1, with an upgrade as well', async (t) => {
+  const arrived: (string | undefined)[] = [];
+  const port = await serve(t, async ({ headers }) => {
+    arrived.push(headers['impersonate-user']);
+    return answered();
+  });
+  const status = async (count: number, lines: string): Promise<string> => {
+    const client = connectTls({ host, port, ca: tls.certificate });
+    t.after(() => client.destroy());
+    const others = 'A: b\r\n'.repeat(count - lines.split('\r\n').length - 1);
+    client.write(`GET / HTTP/1.1\r\n${lines}\r\n${others}Impersonate-User: joe\r\n\r\n`);
+    const [first] = (await once(client, 'data')) as [Buffer];
+    return first.toString().slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+  };
+  const upgrade = 'Host: x\r\nConnection: upgrade\r\nUpgrade: other';
+  for (const lines of ['Host: x', upgrade]) {
+    assert.deepEqual([await status(HEADERS_MAX, lines), await status(HEADERS_MAX + 1, lines)], ['200', '431']);
+    assert.equal(await status(5 * HEADERS_MAX, lines), '431');
+  }
+  assert.deepEqual(arrived, ['joe', 'joe']);
+});
+
+test('a request with more headers than are read reaches nobody over HTTP/2', async (t) => {
+  let asked = 0;
+  const port = await serve(t, async () => {
+    asked += 1;
+    return answered();
+  });
+  const statusWith = async (count: number): Promise<unknown> => {
+    const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate });
+    t.after(() => session.destroy());
+    session.on('error', () => {});
+    const stream = session.request({ ':path': '/', 'impersonate-group': Array.from({ length: count }, () => 'g') });
+    let status: unknown;
+    stream.on('response', (headers) => (status = headers[':status'])).on('error', () => {});
+    await new Promise((closed) => stream.resume().on('close', () => closed(undefined)));
+    return status;
+  };
+  // Four more name the method, the path and the server.
+  assert.deepEqual([await statusWith(HEADERS_MAX - 4), await statusWith(HEADERS_MAX - 3)], [200, undefined]);
+  assert.equal(asked, 1);
 });
 
 test('a short answer that its client does not read is cut off', async (t) => {

@@ -1,6 +1,6 @@
 import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { Clock, Timer } from '@holdfast/platform/clock';
-import { HTTP1_HEADERS_MAX_BYTES } from '../limits.ts';
+import { HEADERS_MAX, HTTP1_HEADERS_MAX_BYTES } from '../limits.ts';
 
 /** Limits of a connection without a request. */
 export interface ConnectionLimits {
@@ -50,6 +50,8 @@ function limitHttp1(server: Http2SecureServer, limits: ConnectionLimits): void {
   // The types know these of plain HTTP servers only; a server that allows HTTP/1.1 beside HTTP/2 has them too.
   Object.assign(server, {
     maxHeaderSize: HTTP1_HEADERS_MAX_BYTES,
+    // Node drops the others without a word. One more than is allowed shows that there were too many.
+    maxHeadersCount: HEADERS_MAX + 1,
     headersTimeout: limits.receiveTimeoutMs,
     // Bodies have a deadline of their own that answers with a Status; this one is for what never becomes a request.
     requestTimeout: limits.receiveTimeoutMs * 2,

@@ -20,7 +20,7 @@ import { closeAfterReading } from './lingering-close.ts';
 import { Pipelines } from './pipelining-guard.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
-import { plainHeaders } from './sent-headers.ts';
+import { plainHeaders, refusalOfHeaders } from './sent-headers.ts';
 import { answerStatus } from './status-answer.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 import { serveUpgrades } from './upgrades.ts';
@@ -157,7 +157,7 @@ function createFastify(serving: Serving) {
   server.addHook('onRequest', ({ raw }, reply: Reply, done) => {
     if (!('stream' in reply.raw) && !pipelines.takes(raw.socket, reply.raw)) return void reply.hijack();
     nameBody(raw);
-    done();
+    done(refusalOfHeaders(raw));
   });
   server.setErrorHandler((error, _request, reply) => refuse(error, reply));
   server.setNotFoundHandler((_request, reply) => refuse(methodNotAllowed(), reply));

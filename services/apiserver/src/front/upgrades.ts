@@ -12,6 +12,7 @@ import type { ClientAnswer } from './client-answer.ts';
 import { closeAfterReading } from './lingering-close.ts';
 import type { BodyReceiver } from './receive-body.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
+import { refusalOfHeaders } from './sent-headers.ts';
 import { answerStatus } from './status-answer.ts';
 import { bodyOfUpgrade } from './upgrade-body.ts';
 
@@ -71,6 +72,8 @@ class Upgrade implements Asker {
     const { ask, bodies, clock } = this.#deps;
     const request = this.#request;
     try {
+      const refusal = refusalOfHeaders(request);
+      if (refusal !== undefined) throw refusal;
       const body = bodyOfUpgrade(request, this.#socket);
       if (body !== undefined) this.#body = await bodies.receive(body, request.headers['content-length']);
     } catch (error) {

@@ -2,6 +2,7 @@ import type { ResourceDefinition } from '@holdfast/api';
 import { badRequest } from '@holdfast/machinery';
 import { namespacePrefix, objectKey, resourcePrefix } from '@holdfast/store';
 import { authorize } from '../authorization/chain.ts';
+import { selectingQuery } from '../http/history-path.ts';
 import { notServed } from '../http/not-served.ts';
 import { refuseName } from '../http/refusals.ts';
 import { type ResourceRequest, readRequestInfo } from '../http/request-info.ts';
@@ -17,18 +18,6 @@ export interface AskedPlace {
   readonly prefix: string;
   /** The beginning of every wanted key. */
   readonly within: string;
-}
-
-/** Parameters that a list of the present has, too. */
-const SELECTING = ['labelSelector', 'fieldSelector', 'limit', 'continue'] as const;
-
-export function selectingQuery({ query }: HistoryRequest['request']): URLSearchParams {
-  const own = new URLSearchParams();
-  for (const name of SELECTING) {
-    const value = query.get(name);
-    if (value !== null) own.set(name, value);
-  }
-  return own;
 }
 
 /** Refuses exactly what a read of the present would refuse: without a right, or beside an object that cannot be decrypted. */

@@ -10,6 +10,9 @@ export function bodyTooLarge(): StatusError {
   });
 }
 
+export const headersTooLarge = (): StatusError =>
+  new StatusError({ code: 431, reason: 'BadRequest', message: 'the headers of the request are too large' });
+
 /** A refusal by authorization. Its message contains names from the client: no browser may treat it as a page. */
 export class RequestForbidden extends StatusError {}
 

@@ -54,18 +54,20 @@ async function serveAudited({ pipeline, auditor, request, warnings }: Audited, a
     return response;
   }
   const trail = auditor.begin(request, auditId, user);
-  const response = await serveKnown({ pipeline, auditor, request, warnings }, user, trail);
+  const incoming = { request, user, warnings, auditId };
+  const response = await serveKnown(pipeline, auditor, trail === undefined ? incoming : { ...incoming, audit: trail });
   return trail === undefined ? response : trail.answered(response);
 }
 
-async function serveKnown(
-  { pipeline, auditor, request, warnings }: Audited,
-  user: User,
-  trail: AuditTrail | undefined,
-): Promise<ApiResponse> {
+interface Known extends Omit<Incoming, 'flow'> {
+  readonly audit?: AuditTrail;
+}
+
+async function serveKnown(pipeline: Pipeline, auditor: Auditor, known: Known): Promise<ApiResponse> {
+  const { audit, request } = known;
   try {
-    if (trail !== undefined) await auditor.received(trail);
-    return await served(pipeline, { request, user, warnings, ...(trail === undefined ? {} : { audit: trail }) });
+    if (audit !== undefined) await auditor.received(audit);
+    return await served(pipeline, known);
   } catch (error) {
     return refused(pipeline, request, error);
   }

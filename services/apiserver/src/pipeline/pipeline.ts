@@ -52,6 +52,8 @@ export interface Incoming {
   readonly warnings: Warnings;
   /** Absent: the request is not audited. */
   readonly audit?: AuditNotes;
+  /** The id in the events of this request. Absent: this server has no audit. */
+  readonly auditId?: string;
   /** Flow control's response headers, once known. */
   readonly flow: { headers?: Readonly<Record<string, string>> };
 }

@@ -27,9 +27,13 @@ export interface AggregatedWorld {
 const frontProxy = { certificate: frontProxyTls.certificate, key: frontProxyTls.key, ca: frontProxyTls.certificate };
 
 /** An API server, an extension server on this machine, and a service that leads to it. */
-export async function startAggregatedWorld(t: TestContext): Promise<AggregatedWorld> {
+export async function startAggregatedWorld(
+  t: TestContext,
+  options: Parameters<typeof startTestApi>[0] = {},
+): Promise<AggregatedWorld> {
   const nobody = () => Promise.reject(new Error('no kubelet'));
   const api = await startTestApi({
+    ...options,
     frontProxy,
     clientCa: 'client authority',
     nodes: () => ({ request: nobody, sharesMachine: (node) => node === 'own' }),

@@ -21,11 +21,15 @@ export const DEFAULT_ISSUER = 'https://kubernetes.default.svc';
 /** A deleted object's tokens die with it; a pod that is ending may still need its token for this long. */
 const LEEWAY_AFTER_DELETION_MS = 60_000;
 
+/** The clocks of two API servers may differ by this: what Kubernetes allows. */
+const CLOCK_SKEW_SECONDS = 60;
+
 export interface ServiceAccountTokens {
   readonly issuer: string;
   /** Tokens for one of these are for this API. */
   readonly audiences: readonly string[];
-  readonly jwk: Readonly<Record<string, unknown>>;
+  /** Public keys that verify tokens. */
+  readonly jwks: TokenSigner['jwks'];
   issue(request: TokenOrder): string;
   /** Returns the user of a token for one of `audiences`; `undefined` when it is foreign or invalid. */
   authenticate(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
@@ -66,7 +70,7 @@ export function createServiceAccountTokens(deps: TokenDeps): ServiceAccountToken
   return {
     issuer: deps.issuer,
     audiences: deps.audiences,
-    jwk: deps.signer.jwk,
+    jwks: deps.signer.jwks,
     issue: (order) => deps.signer.sign(claimsOf(deps, order)),
     authenticate: async (token, audiences) => {
       const claims = deps.signer.verify(token);
@@ -151,7 +155,8 @@ function readNamed(value: object, key: string): Named | undefined {
 
 function isCurrent({ issuer, clock }: TokenDeps, content: Content): boolean {
   const now = clock.now() / 1000;
-  return content.issuer === issuer && content.expires > now && content.notBefore <= now + 1;
+  const { expires, notBefore } = content;
+  return content.issuer === issuer && expires >= now - CLOCK_SKEW_SECONDS && notBefore <= now + CLOCK_SKEW_SECONDS;
 }
 
 /** The account, and what the token was bound to, still exist and are the same objects. */

@@ -8,7 +8,7 @@ export interface RequestedIdentity {
   readonly uris: readonly string[];
 }
 
-/** Parses requests of clients; `request` is base64 of PEM, as in the object. Rejects when it is unreadable. */
+/** Parses requests of clients; `request` is base64 of PEM, as in the object. Rejects when it is unreadable, or has several common names. */
 export type ReadRequest = (request: string) => Promise<RequestedIdentity>;
 
 export interface IssueOptions {

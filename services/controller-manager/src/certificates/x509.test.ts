@@ -102,6 +102,14 @@ test('a certificate is issued to the evaluated name, in any encoding', async () 
   await assert.rejects(ca.issue(twoInOne, options), /is ambiguous/);
 });
 
+test('a request with two common names is neither read nor signed', async () => {
+  const { ca } = await authority();
+  const request = await requestFor('CN=system:node:seen, CN=system:node:meant, O=system:nodes');
+  const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + DAY };
+  await assert.rejects(readRequest(request), /more than one common name/);
+  await assert.rejects(ca.issue(request, options), /more than one common name/);
+});
+
 test('no certificate outlives its authority, and an altered request is not signed', async () => {
   const { ca, certificate } = await authority(1);
   const request = await requestFor('CN=jane');

@@ -20,19 +20,27 @@ import { usagesOf } from './usages.ts';
 /** The key type of the authority. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-export function readRequest(request: string): Promise<RequestedIdentity> {
-  const { subjectName, extensions } = parse(request);
+export async function readRequest(request: string): Promise<RequestedIdentity> {
+  const parsed = parse(request);
+  const { subjectName, extensions } = parsed;
   const names = alternativeNames(extensions);
   const of = (type: JsonGeneralName['type']): string[] =>
     names.filter((name) => name.type === type).map(({ value }) => value);
-  return Promise.resolve({
-    commonName: subjectName.getField('CN')[0] ?? '',
+  return {
+    commonName: commonNameOf(parsed),
     organizations: subjectName.getField('O'),
     dnsNames: of('dns'),
     ipAddresses: of('ip'),
     emailAddresses: of('email'),
     uris: of('url'),
-  });
+  };
+}
+
+/** Programs that read a certificate with several differ in which one counts. Admission refuses such a request as well. */
+function commonNameOf({ subjectName }: Pkcs10CertificateRequest): string {
+  const [commonName = '', ...others] = subjectName.getField('CN');
+  if (others.length > 0) throw new Error('the certificate request has more than one common name');
+  return commonName;
 }
 
 export interface AuthorityPem {
@@ -55,6 +63,7 @@ async function issue(
   { usages, notBeforeMs, notAfterMs }: IssueOptions,
 ): Promise<string> {
   if (!(await request.verify())) throw new Error('unable to verify certificate request signature');
+  commonNameOf(request);
   const { flags, extended } = usagesOf(usages);
   const names = alternativeNames(request.extensions);
   const issued = await X509CertificateGenerator.create({

@@ -35,7 +35,7 @@ export const createCertificateSubjectRestriction = (_deps: AdmissionDeps): Admis
   validate: (request) => {
     const { spec } = request.object as CertificateSigningRequest;
     const subject = subjectOfCsr(spec.request);
-    if (spec.signerName.startsWith(OWN_SIGNERS) && subject !== undefined) refuseReserved(request, subject);
+    if (spec.signerName.startsWith(OWN_SIGNERS) && subject !== undefined) refuseSubject(request, subject);
     if (spec.signerName !== API_CLIENT_SIGNER) return;
     if (subject === undefined) {
       throw forbiddenError(subjectOfRequest(request), 'failed to parse CSR: asn1: structure error');
@@ -49,10 +49,16 @@ export const createCertificateSubjectRestriction = (_deps: AdmissionDeps): Admis
 /** Signers of the cluster's own authority, which kubelets trust. */
 const OWN_SIGNERS = 'kubernetes.io/';
 
-function refuseReserved(request: AdmissionRequest, { commonNames, organizations }: RequestedSubject): void {
-  if (!isReservedSubject(commonNames, organizations)) return;
-  const why = 'the subject is reserved for the API servers: kubelets trust it';
-  throw forbiddenError(subjectOfRequest(request), why);
+function refuseSubject(request: AdmissionRequest, subject: RequestedSubject): void {
+  const why = refusalOfSubject(subject);
+  if (why !== undefined) throw forbiddenError(subjectOfRequest(request), why);
+}
+
+function refusalOfSubject({ commonNames, organizations }: RequestedSubject): string | undefined {
+  if (isReservedSubject(commonNames, organizations))
+    return 'the subject is reserved for the API servers: kubelets trust it';
+  // An approver may see another one than the servers that trust the certificate.
+  return commonNames.length > 1 ? 'the subject has more than one common name' : undefined;
 }
 
 const isRequest = ({ definition }: AdmissionRequest): boolean =>

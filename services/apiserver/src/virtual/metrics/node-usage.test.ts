@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiResponse } from '@holdfast/client';
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import type { Core } from '../../core.ts';
-import { NODE_USAGE_BYTES_MAX } from '../../limits.ts';
+import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
 import { nodeUsage } from './node-usage.ts';
 
 const PIECE_BYTES = 64 * 1024;
@@ -67,4 +68,29 @@ test('clients that ask about a node at one time share one question; a later one 
   await nodeUsage(core, 'b');
   await nodeUsage(core, 'a');
   assert.equal(seen.asked, 3);
+});
+
+test('of many nodes some are asked at a time, and each has its time from when it is asked', async () => {
+  const clock = createVirtualClock();
+  const open = new Set<string>();
+  const request = (node: string, { signal }: ApiRequest): Promise<ApiResponse> =>
+    new Promise((_resolve, reject) => {
+      open.add(node);
+      signal?.addEventListener('abort', () => {
+        open.delete(node);
+        reject(new Error('it was left'));
+      });
+    });
+  const core = { nodes: { request }, clock, log: createSilentLog() } as unknown as Core;
+  const count = 2 * NODE_USAGE_PARALLEL + 1;
+  const names = Array.from({ length: count }, (_, index) => `n${index}`);
+  let answered = 0;
+  const all = names.map((name) => nodeUsage(core, name).then(() => (answered += 1)));
+  for (const under of [NODE_USAGE_PARALLEL, NODE_USAGE_PARALLEL, 1]) {
+    await clock.advance(NODE_USAGE_MS - 1);
+    assert.equal(open.size, under);
+    await clock.advance(1);
+  }
+  await Promise.all(all);
+  assert.deepEqual([open.size, answered], [0, count]);
 });

@@ -2,7 +2,7 @@ import type { ResponseBody } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { Core } from '../../core.ts';
 import { discard } from '../../front/answer-bodies.ts';
-import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS } from '../../limits.ts';
+import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
 import type { NodeGateway } from '../../proxy/node-gateway.ts';
 
 export interface Usage {
@@ -22,20 +22,46 @@ export interface NodeUsage {
   readonly pods: readonly PodUsage[];
 }
 
-/** Questions under way: however many clients ask about a node at one time, its kubelet is asked once. */
-const underWay = new WeakMap<NodeGateway, Map<string, Promise<NodeUsage>>>();
+const underWay = new WeakMap<NodeGateway, Questions>();
 
 /** The measurements of a node's kubelet. A node without a timely and fitting response counts as unmeasured. */
 export function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
   const { nodes } = core;
   if (nodes === undefined) return Promise.resolve(NOTHING);
-  const asked = underWay.get(nodes) ?? new Map<string, Promise<NodeUsage>>();
-  underWay.set(nodes, asked);
-  const found = asked.get(node);
-  if (found !== undefined) return found;
-  const usage = ask(core, nodes, node).finally(() => asked.delete(node));
-  asked.set(node, usage);
-  return usage;
+  const questions = underWay.get(nodes) ?? new Questions();
+  underWay.set(nodes, questions);
+  return questions.answer(node, () => ask(core, nodes, node));
+}
+
+/**
+ * However many clients ask about a node at one time, its kubelet is asked once. Of many nodes some are asked at a time: each answer takes
+ * memory, and a connection.
+ */
+class Questions {
+  readonly #answers = new Map<string, Promise<NodeUsage>>();
+  readonly #waiting: (() => void)[] = [];
+  #underWay = 0;
+
+  answer(node: string, ask: () => Promise<NodeUsage>): Promise<NodeUsage> {
+    const found = this.#answers.get(node);
+    if (found !== undefined) return found;
+    const answer = this.#inTurn(ask).finally(() => this.#answers.delete(node));
+    this.#answers.set(node, answer);
+    return answer;
+  }
+
+  async #inTurn(ask: () => Promise<NodeUsage>): Promise<NodeUsage> {
+    if (this.#underWay < NODE_USAGE_PARALLEL) this.#underWay += 1;
+    else await new Promise<void>((begin) => this.#waiting.push(begin));
+    try {
+      return await ask();
+    } finally {
+      // The next one takes this place over.
+      const begin = this.#waiting.shift();
+      if (begin === undefined) this.#underWay -= 1;
+      else begin();
+    }
+  }
 }
 
 async function ask(core: Core, nodes: NodeGateway, node: string): Promise<NodeUsage> {

@@ -27,7 +27,7 @@ export async function watch(
 ): Promise<ApiResponse> {
   const options = readListOptions(core, context.request.query, context.info, definition);
   const stored = storedNameOf(definition);
-  const cache = core.cache.resource(stored.group, stored.plural);
+  const cacheNow = (): ResourceCache => core.cache.resource(stored.group, stored.plural);
   core.watchPlaces.refuseTooMany(context.user);
   await core.lineage.admit(context.request, options.resourceVersion);
   await waitForStart(core, options);
@@ -35,12 +35,15 @@ export async function watch(
   if (turn !== undefined) await turn;
   const { selection } = options;
   const candidates = selection.beforeConversion ?? selection;
-  const judged = startsNow(options) ? judgeAhead(core, context.user, cache, { selection: candidates }) : candidates;
+  const judged = startsNow(options)
+    ? judgeAhead(core, context.user, cacheNow(), { selection: candidates })
+    : candidates;
   const initial = judged instanceof Promise ? await judged : judged;
+  const opening = { definition, options, cache: cacheNow(), initial };
   return {
     status: 200,
     headers: { 'content-type': context.representation.contentType },
-    body: { kind: 'watch', frames: openFrames(core, context, { definition, options, cache, initial }) },
+    body: { kind: 'watch', frames: openFrames(core, context, opening) },
   };
 }
 
@@ -51,6 +54,7 @@ const startsNow = ({ sendInitialEvents, resourceVersion = 0 }: ListOptions): boo
 interface Opening {
   readonly definition: ResourceDefinition;
   readonly options: ListOptions;
+  /** Taken when the watch opens: while the request waited, the cache may have been loaded again. */
   readonly cache: ResourceCache;
   /** The selection of the initial state: without fields that need a webhook conversion. */
   readonly initial: Selection;

@@ -7,6 +7,7 @@ import { Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
+import { includeObject } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import {
   BOOKMARK_INTERVAL_MS,
@@ -26,6 +27,8 @@ export async function watch(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readListOptions(core, context.request.query, context.info, definition);
+  // The first row would be too late: the watch is open by then.
+  if (context.representation.shape === 'table') includeObject(context.request.query.get('includeObject'));
   const stored = storedNameOf(definition);
   const cacheNow = (): ResourceCache => core.cache.resource(stored.group, stored.plural);
   core.watchPlaces.refuseTooMany(context.user);

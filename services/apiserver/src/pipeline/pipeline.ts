@@ -206,7 +206,8 @@ function performReady(
   refuseUnreadable(common, info);
   const core = recorded(inRoom[roomOf(incoming.user, info)], incoming, info);
   const answered = whenReadable(common, answerInRoom(core, incoming, info), info);
-  return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
+  if (!isForWebSocket(request, info)) return answered;
+  return answered.then((response) => orDiscarded(response, () => overWebSocket(core, request, response)));
 }
 
 function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
@@ -227,15 +228,22 @@ async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequ
 /** An unreadable object may have appeared while the response waited for the newest change. */
 function whenReadable(core: Core, answered: Promise<ApiResponse>, info: ResourceRequest): Promise<ApiResponse> {
   if (core.store.atRest === undefined) return answered;
-  return answered.then(async (response) => {
-    try {
+  return answered.then((response) =>
+    orDiscarded(response, () => {
       refuseUnreadable(core, info);
       return response;
-    } catch (error) {
-      await discard(response.body);
-      throw error;
-    }
-  });
+    }),
+  );
+}
+
+/** A refusal behind the response ends what the response has opened. */
+async function orDiscarded(response: ApiResponse, checked: () => ApiResponse): Promise<ApiResponse> {
+  try {
+    return checked();
+  } catch (error) {
+    await discard(response.body);
+    throw error;
+  }
 }
 
 /** Kinds of definitions have no protobuf; their decoder refuses the type. */

@@ -268,6 +268,7 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
   // Only proxied services know these methods.
   if ((request.method === 'HEAD' || request.method === 'OPTIONS') && info.subresource !== 'proxy')
     throw methodNotAllowed();
+  if (info.verb === 'watch' && request.method !== 'GET') throw methodNotAllowed();
   const contextOf = (represent: typeof negotiate): ResourceContext => ({
     request,
     info,

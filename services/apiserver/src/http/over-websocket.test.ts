@@ -72,6 +72,20 @@ test('a watch over WebSocket sends one text message per event, and ends with its
   await api.stop();
 });
 
+test('a watch over WebSocket is authenticated by a token among its protocols, which is not repeated', async () => {
+  const api = await startTestApi();
+  const ask = async (token: string): Promise<readonly [number, string | undefined]> => {
+    const protocols = `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}, events`;
+    const headers = { ...HANDSHAKE, 'sec-websocket-protocol': protocols };
+    const { status, raw } = await api.call('GET', `${CONFIG_MAPS}?watch=1`, { as: 'anonymous', headers });
+    raw.upgrade?.(duplexPair()[0].destroy(), new Uint8Array());
+    return [status, raw.headers['sec-websocket-protocol']];
+  };
+  assert.deepEqual(await ask('admin'), [101, 'events']);
+  assert.deepEqual(await ask('unknown'), [401, undefined]);
+  await api.stop();
+});
+
 async function* written(...texts: readonly string[]): AsyncGenerator<Uint8Array, void> {
   for (const text of texts) yield Buffer.from(text);
 }

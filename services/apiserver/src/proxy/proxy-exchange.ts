@@ -26,7 +26,7 @@ export function exchangeOverHttp(
   sent.on('error', (error) => reject(told(failureOf(error), error)));
   sent.once('response', (answer) => resolve(streamedAnswer(answer, joinValues)));
   sent.once('upgrade', (answer, socket, head) => {
-    if (asksForProtocol(request)) return resolve(upgradedAnswer(answer, socket, head, joinValues));
+    if (asksForProtocol(request)) return resolve(upgradedAnswer(answer, { socket, head, clock }, joinValues));
     // Nobody takes the connection over who asked for no other protocol, and nothing else would close it.
     socket.destroy();
     const cause = new Error('the server changed the protocol unasked');

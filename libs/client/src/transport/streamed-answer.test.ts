@@ -11,12 +11,14 @@ import { upgradedAnswer } from './streamed-answer.ts';
 function joined() {
   const clock = createVirtualClock();
   const taken: string[] = [];
-  const slow = Promise.withResolvers<void>();
+  let isSlow = true;
+  let goOn = (): void => {};
   const client = new Duplex({
     read: () => {},
     write: (chunk: Buffer, _encoding, done) => {
       taken.push(chunk.toString());
-      void slow.promise.then(() => done());
+      if (isSlow) goOn = done;
+      else done();
     },
   });
   const server = new Duplex({ allowHalfOpen: false, read: () => {}, write: (_chunk, _encoding, done) => done() });
@@ -25,7 +27,11 @@ function joined() {
   const { upgrade } = upgradedAnswer(answer, { socket: server, head: Buffer.from('one'), clock }, String);
   upgrade?.(client, new Uint8Array());
   server.push('two');
-  return { clock, client, server, taken, take: slow.resolve };
+  const take = (): void => {
+    isSlow = false;
+    goOn();
+  };
+  return { clock, client, server, taken, take };
 }
 
 async function ended(server: Duplex): Promise<void> {

@@ -9,7 +9,7 @@ const accept = (as: string, type = 'application/json') => ({ accept: `${type};as
 
 /** An API server whose time stands still until the test moves it. */
 async function start(t: TestContext) {
-  let now = Date.parse('2026-01-01T00:00:00.500Z');
+  let now = 1_767_225_600_500;
   const api = await startTestApi({ clock: { ...createSystemClock(), now: () => now } });
   t.after(() => api.stop());
   const pass = (ms: number): void => {

@@ -26,7 +26,7 @@ import { encoderFor } from '../http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from '../http/protobuf-body.ts';
 import { methodNotAllowed, refuseName } from '../http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from '../http/request-info.ts';
-import { refuseUnreadableTimeout } from '../http/request-timeout.ts';
+import { requestTimeoutMs } from '../http/request-timeout.ts';
 import type { Warnings } from '../http/warnings.ts';
 import { type CoresByRoom, roomOf } from '../http/write-room.ts';
 import { hasLongYamlBody } from '../http/yaml-reader.ts';
@@ -37,6 +37,7 @@ import { refuseUnfitShape } from '../verbs/unfit-shape.ts';
 import type { VirtualHandler, VirtualResource } from '../virtual/port.ts';
 import { findVirtualResource } from '../virtual/registry.ts';
 import { answerCustom } from './answer-custom.ts';
+import { inTime } from './in-time.ts';
 import { routeResource } from './resource-router.ts';
 
 export interface Pipeline {
@@ -115,8 +116,14 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 /** No step creates a promise unless it must wait: errors are thrown synchronously. */
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
-  refuseUnreadableTimeout(incoming.request, info);
+  const timeoutMs = requestTimeoutMs(incoming.request, info);
   if (info.kind === 'resource') refuseUnloaded(pipeline.core.cache);
+  if (timeoutMs === undefined) return routeAs(pipeline, incoming, info);
+  const ask = (request: ApiRequest): Promise<ApiResponse> => routeAs(pipeline, { ...incoming, request }, info);
+  return inTime(pipeline.core.clock, timeoutMs, incoming.request, ask);
+}
+
+function routeAs(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   return wantsToImpersonate(incoming.request)
     ? routeForAnother(pipeline, incoming, info)
     : routeInFlow(pipeline, incoming, info);

@@ -25,6 +25,9 @@ export const WATCH_IDLE_MS = 90_000;
 /** The same when a running bus has named changes for the watch. Longer than a request's deadline. */
 export const WATCH_DEBT_IDLE_MS = 30_000;
 
+/** One side of a joined connection has this long for what the other side, which has ended, had sent. */
+export const JOINED_DRAIN_MS = 30_000;
+
 /** A watch that fetched changes without content on the bus stays open until none arrived for this long. */
 export const WATCH_LINGER_MS = 250;
 

@@ -76,6 +76,7 @@ import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-acc
 import type { AnswersUnderWay } from './turns/answers-under-way.ts';
 import { Turns } from './turns/turns.ts';
 import { deleteObject } from './verbs/delete.ts';
+import { SharedFrames } from './verbs/shared-frames.ts';
 import { WatchPlaces } from './verbs/watch-places.ts';
 
 export interface ApiServerDeps {
@@ -313,6 +314,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     openApi: createOpenApiDocuments(catalog, aggregation),
     writeGate: createWriteGate(),
     watchPlaces: new WatchPlaces(),
+    sharedFrames: new SharedFrames(),
     metrics,
     serviceLevels: createServiceLevels(),
     tracer,

@@ -22,6 +22,7 @@ import type { OpenApiDocuments } from './openapi/documents.ts';
 import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
+import type { SharedFrames } from './verbs/shared-frames.ts';
 import type { WatchPlaces } from './verbs/watch-places.ts';
 
 /** The dependencies of every verb. */
@@ -43,6 +44,7 @@ export interface Core {
   readonly admission: AdmissionChain;
   readonly writeGate: WriteGate;
   readonly watchPlaces: WatchPlaces;
+  readonly sharedFrames: SharedFrames;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;
   /** Flow control of requests. */

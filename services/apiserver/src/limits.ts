@@ -26,6 +26,9 @@ export const WATCHER_QUEUE_BYTES_MAX = Math.min(32 * MIB, Math.max(4 * MIB, heap
 /** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
 export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
 
+/** Tables and partial objects of changes that are kept for other watchers. Each may be as large as its object. */
+export const SHARED_FRAMES_MAX = 32;
+
 /** States of its own writes that a server keeps until the change feed brings them; a feed that is cut must not fill the memory. */
 export const CACHE_AHEAD_OBJECTS_MAX = 4_096;
 
@@ -59,6 +62,8 @@ export const BOOKMARK_INTERVAL_MS = 60_000;
 /** A watch without `timeoutSeconds` ends after this, plus up to as much again (spreads reconnects). */
 export const WATCH_TIMEOUT_MIN_MS = 30 * 60_000;
 
+/** The maximum effective `timeout` of a request that is no stream, as in Kubernetes. */
+export const REQUEST_TIMEOUT_MAX_MS = 60_000;
 /** The maximum effective `timeoutSeconds`; Node fires timers of 25 days immediately. */
 export const WATCH_TIMEOUT_MAX_MS = 24 * 24 * 60 * 60_000;
 

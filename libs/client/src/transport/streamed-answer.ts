@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '@holdfast/platform/clock';
+import { JOINED_DRAIN_MS } from '../limits.ts';
 import type { ApiResponse } from './port.ts';
 
 /** Headers of one connection: some servers offer another protocol, or announce trailers, which end here. */
@@ -50,8 +52,20 @@ const chunksOf = (answer: IncomingMessage): AsyncIterable<Uint8Array> => ({
   },
 });
 
+/** A connection whose protocol has changed. */
+export interface Upgraded {
+  readonly socket: Duplex;
+  /** What came behind the answer. */
+  readonly head: Buffer;
+  readonly clock: Clock;
+}
+
 /** The answer of a server behind this one that changes the protocol of its connection. */
-export function upgradedAnswer(answer: IncomingMessage, other: Duplex, head: Buffer, join: JoinValues): ApiResponse {
+export function upgradedAnswer(
+  answer: IncomingMessage,
+  { socket: other, head, clock }: Upgraded,
+  join: JoinValues,
+): ApiResponse {
   // Until it is taken over.
   other.on('error', () => other.destroy());
   if (head.length > 0) other.unshift(head);
@@ -59,19 +73,29 @@ export function upgradedAnswer(answer: IncomingMessage, other: Duplex, head: Buf
     status: answer.statusCode ?? 101,
     headers: headersOf(answer, NONE, join),
     body: { kind: 'empty' },
-    upgrade: (client, clientHead) => joinConnections(client, clientHead, other),
+    upgrade: (client, clientHead) => {
+      if (clientHead.length > 0) client.unshift(clientHead);
+      joinConnections(client, other, clock);
+    },
   };
 }
 
 /** From here on this server only passes bytes with back-pressure, and the end of one side ends the other. */
-function joinConnections(client: Duplex, clientHead: Uint8Array, other: Duplex): void {
-  if (clientHead.length > 0) client.unshift(clientHead);
+function joinConnections(client: Duplex, other: Duplex, clock: Clock): void {
   for (const [from, to] of [
     [client, other],
     [other, client],
   ] as const) {
     from.on('error', () => from.destroy());
-    from.once('close', () => to.destroy());
+    from.once('close', () => (from.readableEnded ? drain(to, clock) : to.destroy()));
     from.pipe(to);
   }
+}
+
+/** A side that is slower than the one that has ended still gets the rest, if it takes it. */
+function drain(to: Duplex, clock: Clock): void {
+  if (to.destroyed) return;
+  const deadline = clock.timer(JOINED_DRAIN_MS, () => to.destroy());
+  to.once('close', () => deadline.cancel());
+  to.end(() => to.destroy());
 }

@@ -119,7 +119,9 @@ function answerOf(sent: ClientRequest, { server, request, times }: Asked): Promi
   sent.on('socket', (socket) => (sent.reusedSocket ? onConnected() : socket.once('secureConnect', onConnected)));
   sent.on('error', (error) => reject(noAnswer(server, request, error, isConnected)));
   sent.once('response', (answer) => resolve(passed(answer, clock, silenceMs)));
-  sent.once('upgrade', (answer, socket: Duplex, head) => resolve(upgradedAnswer(answer, socket, head, joined)));
+  sent.once('upgrade', (answer, socket: Duplex, head) =>
+    resolve(upgradedAnswer(answer, { socket, head, clock }, joined)),
+  );
   sent.end(request.body);
   return promise.finally(() => {
     deadline.cancel();

@@ -16,7 +16,21 @@ export const asksForUpgrade = (headers: Headers): boolean =>
 export const offeredProtocols = (headers: Headers): readonly string[] =>
   listOf(headers['sec-websocket-protocol']).filter((name) => !name.startsWith(BEARER_PROTOCOL));
 
+/** The encoded bearer tokens among them. */
+export const bearerProtocols = (headers: Headers): readonly string[] =>
+  listOf(headers['sec-websocket-protocol']).flatMap((name) =>
+    name.startsWith(BEARER_PROTOCOL) ? [name.slice(BEARER_PROTOCOL.length)] : [],
+  );
+
 const BEARER_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+
+/** The same headers without bearer tokens, for who gets the request next. */
+export function withoutBearerProtocols(headers: Headers): Headers {
+  const { 'sec-websocket-protocol': protocols, ...others } = headers;
+  if (protocols?.includes(BEARER_PROTOCOL) !== true) return headers;
+  const offered = offeredProtocols(headers);
+  return offered.length === 0 ? others : { ...others, 'sec-websocket-protocol': offered.join(', ') };
+}
 
 /** Splits a list header into its items. */
 export const listOf = (header: string | undefined): readonly string[] =>

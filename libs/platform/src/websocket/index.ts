@@ -8,4 +8,12 @@ export {
   OPCODE,
   WebSocketProtocolError,
 } from './frames.ts';
-export { asksForUpgrade, asksForWebSocket, listOf, offeredProtocols, webSocketHeaders } from './handshake.ts';
+export {
+  asksForUpgrade,
+  asksForWebSocket,
+  bearerProtocols,
+  listOf,
+  offeredProtocols,
+  webSocketHeaders,
+  withoutBearerProtocols,
+} from './handshake.ts';

@@ -1,7 +1,11 @@
 import type { ApiRequest } from '@holdfast/client';
+import { webSocketToken } from './websocket-token.ts';
+
+/** The token of the header `authorization`, else that of a WebSocket. Throws 401 for one that cannot be read. */
+export const bearerToken = (request: ApiRequest): string | undefined => headerToken(request) ?? webSocketToken(request);
 
 /** The second word, as Kubernetes reads the header: what follows it does not count, and a second blank hides it. */
-export function bearerToken(request: ApiRequest): string | undefined {
+function headerToken(request: ApiRequest): string | undefined {
   const [scheme, token] = wordsOf(request);
   return scheme?.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }

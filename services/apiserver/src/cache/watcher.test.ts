@@ -23,7 +23,11 @@ function makeWatcher() {
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody looks into it
   const bookmark = (revision: number): void => watcher.promise(() => ({}) as WatchFrame, revision);
-  return { said, change, bookmark, isOver: () => isOver };
+  const unmakeable = (revision: number): void =>
+    watcher.promise(() => {
+      throw new Error('no such frame');
+    }, revision);
+  return { said, change, bookmark, unmakeable, frames: watcher[Symbol.asyncIterator](), isOver: () => isOver };
 }
 
 test('I10: a watch is cut when a change comes behind a bookmark that counts it in', () => {
@@ -44,4 +48,23 @@ test('I10: a change that the client has already is no reason to cut its watch', 
   bookmark(3);
   change(3);
   assert.deepEqual([said, isOver()], [[], false]);
+});
+
+test('a frame that cannot be made breaks the stream of a client that waits for it, and the watch ends', async () => {
+  const { unmakeable, frames, isOver } = makeWatcher();
+  const waiting = frames.next();
+  unmakeable(3);
+  // The client is told by now: a watch that hangs fails here.
+  assert.equal(isOver(), true);
+  await assert.rejects(waiting, /no such frame/);
+  assert.equal((await frames.next()).done, true);
+});
+
+test('a queued frame that cannot be made ends the watch when it is taken', async () => {
+  const { change, unmakeable, frames, isOver } = makeWatcher();
+  unmakeable(3);
+  change(4);
+  await assert.rejects(async () => frames.next(), /no such frame/);
+  assert.equal(isOver(), true);
+  assert.equal((await frames.next()).done, true);
 });

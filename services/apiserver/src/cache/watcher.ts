@@ -25,12 +25,17 @@ export interface WatcherOptions {
   readonly onEnd: (watcher: Watcher) => void;
 }
 
-interface Pending {
+type Taken = IteratorResult<WatchFrame>;
+
+interface Unmade {
   readonly make: () => WatchFrame;
-  /** Bytes of a change; the initial state is in the cache anyway. */
-  readonly bytes: number;
   /** 0 = of the initial state. */
   readonly revision: number;
+}
+
+interface Pending extends Unmade {
+  /** Bytes of a change; the initial state is in the cache anyway. */
+  readonly bytes: number;
 }
 
 /** One open watch: a bounded queue between the feed and one client. A client that falls behind is disconnected. */
@@ -45,7 +50,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   /** The revision of the last bookmark: the client believes that it has heard of everything up to it. */
   #promised = 0;
   #ended = false;
-  #waiting: ((result: IteratorResult<WatchFrame>) => void) | undefined;
+  #waiting: PromiseWithResolvers<Taken> | undefined;
 
   constructor(options: WatcherOptions) {
     this.#options = options;
@@ -77,11 +82,10 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     { revision, bytes = 0 }: { readonly revision: number; readonly bytes?: number },
   ): void {
     if (this.#ended) return;
-    if (this.#waiting !== undefined) {
-      const resolve = this.#waiting;
+    const waiting = this.#waiting;
+    if (waiting !== undefined) {
       this.#waiting = undefined;
-      this.#options.delivered?.(revision);
-      resolve({ done: false, value: make() });
+      void this.#handOver({ make, revision }, waiting);
       return;
     }
     this.#queue.push({ make, bytes, revision });
@@ -107,7 +111,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     if (this.#ended) return;
     this.#ended = true;
     this.#options.onEnd(this);
-    this.#waiting?.({ done: true, value: undefined });
+    this.#waiting?.resolve({ done: true, value: undefined });
     this.#waiting = undefined;
   }
 
@@ -135,18 +139,32 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     this.cut();
   }
 
-  #next(): Promise<IteratorResult<WatchFrame>> {
+  #next(): Promise<Taken> {
     const next = this.#queue.shift();
     if (next !== undefined) {
       this.#queuedBytes -= next.bytes;
       if (this.#initialFrames > 0) this.#initialFrames--;
-      if (next.revision > 0) this.#options.delivered?.(next.revision);
-      return Promise.resolve({ done: false, value: next.make() });
+      return this.#handOver(next, Promise.withResolvers());
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-    });
+    this.#waiting = Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
+  /**
+   * A frame that cannot be made breaks the stream of its client and nothing else. Nobody calls `return` of an iterator
+   * whose `next` has failed.
+   */
+  #handOver({ make, revision }: Unmade, to: PromiseWithResolvers<Taken>): Promise<Taken> {
+    try {
+      const value = make();
+      if (revision > 0) this.#options.delivered?.(revision);
+      to.resolve({ done: false, value });
+    } catch (error) {
+      this.cut();
+      to.reject(error);
+    }
+    return to.promise;
   }
 
   #view(event: CacheEvent): { readonly type: WatchType; readonly object: CachedObject } | undefined {

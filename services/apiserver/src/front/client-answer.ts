@@ -121,7 +121,9 @@ export class ClientAnswer implements Asker {
     cutOff(this.#raw);
   }
 
+  /** The client has not asked for another protocol: nothing else would close the connection behind the answer. */
   upgrade(): void {
+    this.#question?.gone();
     this.cut();
   }
 

@@ -223,6 +223,16 @@ function isClosed(connection: Socket): boolean {
   return connection.destroyed;
 }
 
+test('an answer with another protocol for which no client asked ends the connection behind it', async (t) => {
+  let hasEnded = false;
+  const port = await serve(t, async () => ({
+    ...answered(101),
+    upgrade: (connection) => void connection.once('close', () => (hasEnded = true)),
+  }));
+  assert.equal(await http1(port, '/'), 'ECONNRESET');
+  await eventually(() => hasEnded, 'the connection behind it has ended');
+});
+
 test('a client whose upgrade was refused and that keeps its half of the connection is disconnected', async (t) => {
   const port = await serve(t, async () => answered(403));
   const options = { host, port, ca: tls.certificate, allowHalfOpen: true };

@@ -72,14 +72,28 @@ test('a watch over WebSocket sends one text message per event, and ends with its
   await api.stop();
 });
 
+test('a watch over WebSocket is authenticated by a token among its protocols, which is not repeated', async () => {
+  const api = await startTestApi();
+  const ask = async (token: string): Promise<readonly [number, string | undefined]> => {
+    const protocols = `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}, events`;
+    const headers = { ...HANDSHAKE, 'sec-websocket-protocol': protocols };
+    const { status, raw } = await api.call('GET', `${CONFIG_MAPS}?watch=1`, { as: 'anonymous', headers });
+    raw.upgrade?.(duplexPair()[0].destroy(), new Uint8Array());
+    return [status, raw.headers['sec-websocket-protocol']];
+  };
+  assert.deepEqual(await ask('admin'), [101, 'events']);
+  assert.deepEqual(await ask('unknown'), [401, undefined]);
+  await api.stop();
+});
+
 async function* written(...texts: readonly string[]): AsyncGenerator<Uint8Array, void> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-async function startWithPod(...texts: readonly string[]): Promise<TestApi> {
+async function startWithPod(log: () => AsyncIterable<Uint8Array>): Promise<TestApi> {
   const request = async (_node: string, { headers }: ApiRequest) => {
     assert.deepEqual(headers, {});
-    return { status: 200, headers: {}, body: { kind: 'stream', chunks: written(...texts) } } as const;
+    return { status: 200, headers: {}, body: { kind: 'stream', chunks: log() } } as const;
   };
   const api = await startTestApi({ nodes: () => ({ request }) });
   const spec = { containers: [{ name: 'a', image: 'i' }], nodeName: 'n1' };
@@ -103,7 +117,7 @@ for (const [protocol, decode] of [
 ] as const) {
   test(`logs over WebSocket come as ${protocol || 'plain'} messages and end with a close`, async () => {
     const long = 'x'.repeat(40_000);
-    const api = await startWithPod('one\n', 'zwei ü\n', long);
+    const api = await startWithPod(() => written('one\n', 'zwei ü\n', long));
     const offered: Record<string, string> = protocol === '' ? {} : { 'sec-websocket-protocol': `other, ${protocol}` };
     const client = await open(api, `${PODS}/p/log?follow=true`, offered);
     assert.equal(client.headers['sec-websocket-protocol'] ?? '', protocol);
@@ -114,7 +128,7 @@ for (const [protocol, decode] of [
 }
 
 test('a request that cannot be upgraded is refused as without WebSocket', async () => {
-  const api = await startWithPod('one');
+  const api = await startWithPod(() => written('one'));
   const status = async (url: string, headers: Record<string, string>): Promise<number> =>
     (await api.call('GET', url, { headers })).status;
   assert.equal(await status(`${PODS}/none/log`, HANDSHAKE), 404);
@@ -125,15 +139,41 @@ test('a request that cannot be upgraded is refused as without WebSocket', async 
   await api.stop();
 });
 
+async function openWatches(api: TestApi): Promise<string | undefined> {
+  const { body } = await api.call('GET', '/metrics');
+  return /^apiserver_registered_watchers\{resource="configmaps"\} (\d+)$/m.exec(String(body))?.[1];
+}
+
 test('a quiet watch over WebSocket frees its slot when its client disconnects', async () => {
   const api = await startTestApi();
-  const openWatches = async (): Promise<string | undefined> =>
-    /^apiserver_registered_watchers\{resource="configmaps"\} (\d+)$/m.exec(
-      String((await api.call('GET', '/metrics')).body),
-    )?.[1];
   const client = await open(api, `${CONFIG_MAPS}?watch=1`);
-  assert.equal(await openWatches(), '1');
+  assert.equal(await openWatches(api), '1');
   client.leave();
-  await until(async () => (await openWatches()) === '0');
+  await until(async () => (await openWatches(api)) === '0');
+  await api.stop();
+});
+
+test('a handshake that is refused ends the watch, or the log, that was opened for it', async () => {
+  const logs = { opened: 0, ended: 0 };
+  const chunks: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => {}),
+      return: () => {
+        logs.ended += 1;
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    }),
+  };
+  const api = await startWithPod(() => {
+    logs.opened += 1;
+    return chunks;
+  });
+  const unversioned = { ...HANDSHAKE, 'sec-websocket-version': '12' };
+  const refused = await api.call('GET', `${CONFIG_MAPS}?watch=1`, { headers: unversioned });
+  assert.deepEqual([refused.status, await openWatches(api)], [400, '0']);
+  for (const headers of [unversioned, { ...HANDSHAKE, 'sec-websocket-protocol': 'other' }]) {
+    await api.call('GET', `${PODS}/p/log?follow=true`, { headers });
+  }
+  assert.deepEqual(logs, { opened: 2, ended: 2 });
   await api.stop();
 });

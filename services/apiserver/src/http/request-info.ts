@@ -67,11 +67,11 @@ function resourceRequest(
   const at = scoped ? first + 2 : first;
   const name = segments[at + 1] ?? '';
   const { query } = request;
-  // A watch of one object uses a selector, or the legacy path.
-  const watch = legacyWatch || (name === '' && query.size > 0 && isTrue(query.get('watch')));
+  // A watch of one object uses a selector, or the legacy path, which is one by any method.
+  const watch = name === '' && query.size > 0 && isTrue(query.get('watch'));
   const info: ResourceRequest = {
     kind: 'resource',
-    verb: verbOf(request, name, watch),
+    verb: legacyWatch ? 'watch' : verbOf(request, name, watch),
     path: request.path,
     group,
     version,

@@ -1,14 +1,18 @@
 import type { ApiRequest } from '@holdfast/client';
 import { badRequest } from '@holdfast/machinery';
+import { REQUEST_TIMEOUT_MAX_MS } from '../limits.ts';
 import { isLongRunning } from './long-running.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The client's timeout must be a Go duration; it does not end streams. */
-export function refuseUnreadableTimeout({ query }: ApiRequest, info: RequestInfo): void {
-  if (query.size === 0 || isLongRunning(info)) return;
+/** How long the client wants to wait, `undefined` without a word of it. It must be a Go duration, and does not end streams. */
+export function requestTimeoutMs({ query }: ApiRequest, info: RequestInfo): number | undefined {
+  if (query.size === 0 || isLongRunning(info)) return undefined;
   const text = query.get('timeout') ?? '';
-  const problem = text === '' ? undefined : durationProblem(text);
-  if (problem !== undefined) throw badRequest(`invalid timeout specified in the request URL - time: ${problem}`);
+  if (text === '') return undefined;
+  const read = readDuration(text);
+  if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - time: ${read}`);
+  const wantedMs = read / 1e6;
+  return wantedMs > 0 && wantedMs < REQUEST_TIMEOUT_MAX_MS ? wantedMs : REQUEST_TIMEOUT_MAX_MS;
 }
 
 /** In nanoseconds. */
@@ -26,11 +30,11 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 /** 292 years. */
 const TOO_LONG_NS = 2 ** 63;
 
-/** Why Go reads no duration from a text. */
-function durationProblem(text: string): string | undefined {
+/** In nanoseconds, or why Go reads no duration from a text. */
+function readDuration(text: string): number | string {
   const shown = JSON.stringify(text);
   const rest = text.replace(/^[+-]/, '');
-  if (rest === '0') return undefined;
+  if (rest === '0') return 0;
   const parts = rest.match(/(?:\d+\.?\d*|\.\d+)[^\d.]*/g);
   if (parts === null || parts.join('') !== rest) return `invalid duration ${shown}`;
   let total = 0;
@@ -44,5 +48,5 @@ function durationProblem(text: string): string | undefined {
     total += amount * nanoseconds;
     if (total >= TOO_LONG_NS) return `invalid duration ${shown}`;
   }
-  return undefined;
+  return text.startsWith('-') ? -total : total;
 }

@@ -92,6 +92,12 @@ test('[CVE-2022-3162] the right to one custom kind in all namespaces does not in
   assert.deepEqual((await ask('/corals')).names(), ['a', 'b']);
   const refused = ['/pearls', '/pearls?watch=1', '/watch/pearls', '/namespaces/default/pearls/secret'];
   for (const url of refused) assert.equal((await ask(url)).status, 403, url);
+  const watched = `${REEF}/watch/namespaces/default/corals`;
+  assert.equal(
+    (await api.call('DELETE', watched, { as: 'nobody' })).status,
+    405,
+    'a right to watch is enough to be told',
+  );
   const continued = await api.call('GET', `${REEF}/pearls?limit=1`);
   const token = encodeURIComponent(continued.textAt('metadata.continue'));
   assert.notEqual(token, '');

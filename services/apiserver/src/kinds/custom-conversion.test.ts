@@ -239,6 +239,25 @@ test('fields of a converted version select in lists, pages, deletions and watche
   });
 });
 
+test('a watch of converted objects ends with its client, before its first event and while it waits for one', async () => {
+  await withWebhook(async (api) => {
+    const openWatches = async (): Promise<string | undefined> =>
+      /^apiserver_registered_watchers\{resource="corals[^"]*"\} (\d+)$/m.exec(
+        String((await api.call('GET', '/metrics')).body),
+      )?.[1];
+    for (const waits of [false, true]) {
+      const { raw } = await api.call('GET', `${SECOND}?watch=1`);
+      assert.ok(raw.body.kind === 'watch');
+      const frames = raw.body.frames[Symbol.asyncIterator]();
+      const next = waits ? frames.next() : undefined;
+      assert.equal(await openWatches(), '1');
+      void frames.return?.();
+      await until(async () => (await openWatches()) === '0');
+      if (next !== undefined) assert.equal((await next).done, true);
+    }
+  });
+});
+
 test('many large objects are converted in batches with bounded answers', async () => {
   await withWebhook(async (api, _, calls) => {
     const host = 'x'.repeat(300_000);

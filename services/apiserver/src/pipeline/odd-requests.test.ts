@@ -78,6 +78,21 @@ test('a name that is not a valid path segment is refused', () =>
     },
   ]));
 
+test('the legacy path of a watch changes nothing', async () => {
+  const watched = MAPS.replace('/v1/', '/v1/watch/');
+  const refused = [405, 'the server does not allow this method on the requested resource'] as const;
+  await compare([
+    { method: 'POST', url: watched, body: named('new'), answer: refused },
+    { method: 'PUT', url: `${watched}/a`, body: named('a'), answer: refused },
+    { method: 'PATCH', url: `${watched}/a`, body: '{}', answer: refused },
+    { method: 'DELETE', url: `${watched}/a`, answer: refused },
+    { method: 'DELETE', url: watched, answer: refused },
+    { method: 'POST', url: '/apis/apiextensions.k8s.io/v1/watch/customresourcedefinitions', answer: refused },
+    { url: `${MAPS}/new`, answer: [404, 'configmaps "new" not found'] },
+    { url: `${MAPS}/a`, answer: [200, undefined] },
+  ]);
+});
+
 test('watch=1 at the path of one object is a plain read', async () => {
   const answer = await api.call('GET', `${MAPS}/a?watch=1`);
   assert.deepEqual([answer.status, answer.at('kind'), answer.at('metadata.name')], [200, 'ConfigMap', 'a']);

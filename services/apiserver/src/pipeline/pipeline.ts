@@ -26,7 +26,7 @@ import { encoderFor } from '../http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from '../http/protobuf-body.ts';
 import { methodNotAllowed, refuseName } from '../http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from '../http/request-info.ts';
-import { refuseUnreadableTimeout } from '../http/request-timeout.ts';
+import { requestTimeoutMs } from '../http/request-timeout.ts';
 import type { Warnings } from '../http/warnings.ts';
 import { type CoresByRoom, roomOf } from '../http/write-room.ts';
 import { hasLongYamlBody } from '../http/yaml-reader.ts';
@@ -37,6 +37,7 @@ import { refuseUnfitShape } from '../verbs/unfit-shape.ts';
 import type { VirtualHandler, VirtualResource } from '../virtual/port.ts';
 import { findVirtualResource } from '../virtual/registry.ts';
 import { answerCustom } from './answer-custom.ts';
+import { inTime } from './in-time.ts';
 import { routeResource } from './resource-router.ts';
 
 export interface Pipeline {
@@ -117,8 +118,14 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 /** No step creates a promise unless it must wait: errors are thrown synchronously. */
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
-  refuseUnreadableTimeout(incoming.request, info);
+  const timeoutMs = requestTimeoutMs(incoming.request, info);
   if (info.kind === 'resource') refuseUnloaded(pipeline.core.cache);
+  if (timeoutMs === undefined) return routeAs(pipeline, incoming, info);
+  const ask = (request: ApiRequest): Promise<ApiResponse> => routeAs(pipeline, { ...incoming, request }, info);
+  return inTime(pipeline.core.clock, timeoutMs, incoming.request, ask);
+}
+
+function routeAs(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   return wantsToImpersonate(incoming.request)
     ? routeForAnother(pipeline, incoming, info)
     : routeInFlow(pipeline, incoming, info);
@@ -208,7 +215,8 @@ function performReady(
   refuseUnreadable(common, info);
   const core = recorded(inRoom[roomOf(incoming.user, info)], incoming, info);
   const answered = whenReadable(common, answerInRoom(core, incoming, info), info);
-  return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
+  if (!isForWebSocket(request, info)) return answered;
+  return answered.then((response) => orDiscarded(response, () => overWebSocket(core, request, response)));
 }
 
 function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
@@ -229,15 +237,22 @@ async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequ
 /** An unreadable object may have appeared while the response waited for the newest change. */
 function whenReadable(core: Core, answered: Promise<ApiResponse>, info: ResourceRequest): Promise<ApiResponse> {
   if (core.store.atRest === undefined) return answered;
-  return answered.then(async (response) => {
-    try {
+  return answered.then((response) =>
+    orDiscarded(response, () => {
       refuseUnreadable(core, info);
       return response;
-    } catch (error) {
-      await discard(response.body);
-      throw error;
-    }
-  });
+    }),
+  );
+}
+
+/** A refusal behind the response ends what the response has opened. */
+async function orDiscarded(response: ApiResponse, checked: () => ApiResponse): Promise<ApiResponse> {
+  try {
+    return checked();
+  } catch (error) {
+    await discard(response.body);
+    throw error;
+  }
 }
 
 /** Kinds of definitions have no protobuf; their decoder refuses the type. */
@@ -262,6 +277,7 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
   // Only proxied services know these methods.
   if ((request.method === 'HEAD' || request.method === 'OPTIONS') && info.subresource !== 'proxy')
     throw methodNotAllowed();
+  if (info.verb === 'watch' && request.method !== 'GET') throw methodNotAllowed();
   const contextOf = (represent: typeof negotiate): ResourceContext => ({
     request,
     info,

@@ -30,12 +30,18 @@ async function asked(
   return { answer, theirs };
 }
 
-test('a server that changes the protocol unasked is refused, and its connection ends', async (t) => {
-  const { answer, theirs } = await asked(t, {});
-  const closed = once(theirs, 'close');
-  await assert.rejects(answer, { code: 500, message: /changed the protocol unasked/ });
-  await closed;
-});
+for (const [asks, headers] of [
+  ['by no header', {}],
+  ['by `upgrade` alone', { upgrade: 'other' }],
+  ['by `connection` alone', { connection: 'Upgrade' }],
+] as const) {
+  test(`a server that changes the protocol asked ${asks} is refused, and its connection ends`, async (t) => {
+    const { answer, theirs } = await asked(t, headers);
+    const closed = once(theirs, 'close');
+    await assert.rejects(answer, { code: 500, message: /changed the protocol unasked/ });
+    await closed;
+  });
+}
 
 test('a server that changes the protocol as asked gives its connection away', async (t) => {
   const { answer, theirs } = await asked(t, { connection: 'Upgrade', upgrade: 'other' });

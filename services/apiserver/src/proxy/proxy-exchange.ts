@@ -3,6 +3,7 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { streamedAnswer, upgradedAnswer } from '@holdfast/client/streamed-answer';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError } from '@holdfast/platform';
+import { asksForUpgrade } from '@holdfast/platform/websocket';
 import { joinValues } from '../http/header-values.ts';
 import { KUBELET_ANSWER_MS } from '../limits.ts';
 
@@ -25,7 +26,7 @@ export function exchangeOverHttp(
   sent.on('error', (error) => reject(told(failureOf(error), error)));
   sent.once('response', (answer) => resolve(streamedAnswer(answer, joinValues)));
   sent.once('upgrade', (answer, socket, head) => {
-    if (request.headers['upgrade'] !== undefined) return resolve(upgradedAnswer(answer, socket, head, joinValues));
+    if (asksForProtocol(request)) return resolve(upgradedAnswer(answer, { socket, head, clock }, joinValues));
     // Nobody takes the connection over who asked for no other protocol, and nothing else would close it.
     socket.destroy();
     const cause = new Error('the server changed the protocol unasked');
@@ -34,6 +35,10 @@ export function exchangeOverHttp(
   sent.end(request.body);
   return promise.finally(() => deadline.cancel());
 }
+
+/** A header `upgrade` that `connection` does not name asks for nothing. */
+const asksForProtocol = ({ headers }: ApiRequest): boolean =>
+  headers['upgrade'] !== undefined && asksForUpgrade(headers);
 
 /** The failure in Kubernetes' words, which people search for. */
 export function failureOf(error: Error): string {

@@ -1,4 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
+import { withoutBearerProtocols } from '@holdfast/platform/websocket';
 import { IMPERSONATE } from '../http/header-values.ts';
 
 /** Encodes a decoded path: a question mark in a name does not begin a query. */
@@ -30,7 +31,7 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 /** Without a body no length is passed on: a server that does not upgrade would take the next request for the body. */
 export function passedHeaders({ headers, body }: ApiRequest): Record<string, string> {
   const named = namedByConnection(headers);
-  const passed = Object.entries(headers).filter(
+  const passed = Object.entries(withoutBearerProtocols(headers)).filter(
     ([name]) =>
       !KEPT_BACK.has(name) &&
       !named.has(name) &&

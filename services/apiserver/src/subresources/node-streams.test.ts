@@ -54,6 +54,31 @@ test('streams are requested from the kubelet of the node with its paths; the ide
   assert.equal(asked.length, 3);
 });
 
+test('a bearer token among the protocols of a WebSocket does not reach the kubelet', async (t) => {
+  const passed: unknown[] = [];
+  const request: NodeGateway['request'] = async (_node, { headers }) => {
+    passed.push(headers['sec-websocket-protocol']);
+    return { status: 200, headers: {}, body: { kind: 'empty' } };
+  };
+  const api = await startTestApi({ nodes: () => ({ request }) });
+  t.after(() => api.stop());
+  const spec = { containers: [{ name: 'a', image: 'i' }], nodeName: 'n1' };
+  await api.call('POST', PODS, { body: { metadata: { name: 'p' }, spec } });
+  const token = `base64url.bearer.authorization.k8s.io.${Buffer.from('admin').toString('base64url')}`;
+  for (const path of [`${PODS}/p/exec?command=ls`, '/api/v1/nodes/n1/proxy/x']) {
+    for (const protocols of [`v5.channel.k8s.io, ${token}, v4.channel.k8s.io`, token]) {
+      const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-protocol': protocols };
+      await api.call('GET', path, { headers });
+    }
+  }
+  assert.deepEqual(passed, [
+    'v5.channel.k8s.io, v4.channel.k8s.io',
+    undefined,
+    'v5.channel.k8s.io, v4.channel.k8s.io',
+    undefined,
+  ]);
+});
+
 test('a proxy without a path redirects to one, with a valid header value', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());

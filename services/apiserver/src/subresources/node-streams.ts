@@ -1,6 +1,7 @@
 import type { Pod, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { badRequest, type JsonObject, ownValue, StatusError } from '@holdfast/machinery';
+import { withoutBearerProtocols } from '@holdfast/platform/websocket';
 import { asPod } from '../admission/typed-objects.ts';
 import { readLatest } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
@@ -134,7 +135,8 @@ function passOn(core: Core, context: ResourceContext, { pod, path, query }: Aske
       details: { name, kind: 'pods' },
     });
   }
-  const { headers, signal, method } = context.request;
+  const { signal, method } = context.request;
+  const headers = withoutBearerProtocols(context.request.headers);
   return core.nodes.request(node, {
     method,
     path,

@@ -44,11 +44,25 @@ interface View {
   readonly object: CachedObject;
 }
 
-/** In order. A failed conversion ends the watch: its client watches again. */
-export async function* convertedFrames(
+/** Its client may leave before the first frame, or while it waits for one: a generator would notice neither. */
+export const convertedFrames = (core: Core, converted: Converted): AsyncIterable<WatchFrame> => ({
+  [Symbol.asyncIterator]: () => {
+    const frames = framesInOrder(core, converted);
+    return {
+      next: () => frames.next(),
+      return: async () => {
+        await converted.watcher[Symbol.asyncIterator]().return?.();
+        return frames.return(undefined);
+      },
+    };
+  },
+});
+
+/** A failed conversion ends the watch: its client watches again. */
+async function* framesInOrder(
   core: Core,
   { definition, watcher, rendering, selection }: Converted,
-): AsyncIterable<WatchFrame> {
+): AsyncGenerator<WatchFrame, void> {
   const convert = async (...states: readonly CachedObject[]): Promise<void> => convertAhead(core, definition, states);
   for await (const frame of watcher) {
     if (!(frame instanceof WaitingFrame)) {

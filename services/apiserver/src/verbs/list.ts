@@ -5,7 +5,7 @@ import type { StoreKey } from '@holdfast/store';
 import type { User } from '../authentication/identity.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { catchUp } from '../cache/reader.ts';
-import type { ListResult } from '../cache/resource-cache.ts';
+import type { ListResult, ResourceCache } from '../cache/resource-cache.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
@@ -51,7 +51,7 @@ export async function readPage(
   const turn = core.turns.goOn(user);
   if (turn !== undefined) await turn;
   const stored = storedNameOf(definition);
-  const cache = core.cache.resource(stored.group, stored.plural);
+  const cacheNow = (): ResourceCache => core.cache.resource(stored.group, stored.plural);
   const at = {
     ...(start.after === undefined ? {} : { after: start.after }),
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
@@ -60,10 +60,17 @@ export async function readPage(
   const { beforeConversion } = selection;
   const query = { ...at, ...(limit === undefined ? {} : { limit }) };
   if (beforeConversion !== undefined) {
-    await convertCandidates(core, definition, () => cache.list({ selection: beforeConversion, ...at })?.objects ?? []);
+    await convertCandidates(
+      core,
+      definition,
+      () => cacheNow().list({ selection: beforeConversion, ...at })?.objects ?? [],
+    );
   }
-  const judged = beforeConversion === undefined ? judgeAhead(core, user, cache, { selection, ...query }) : selection;
-  const result = cache.list({ ...query, selection: judged instanceof Promise ? await judged : judged });
+  const judged =
+    beforeConversion === undefined ? judgeAhead(core, user, cacheNow(), { selection, ...query }) : selection;
+  const decided = judged instanceof Promise ? await judged : judged;
+  // The cache may have been loaded again in the meantime: objects and revision are of one cache.
+  const result = cacheNow().list({ ...query, selection: decided });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
   // The cache continues during a webhook conversion: the revision is that of the objects.
   const revision = start.atRevision ?? core.cache.revision;

@@ -6,7 +6,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import { type RenderFrame, shareFrame } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { shapeVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
+import { includeObject, shapeVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
 import { encoder, objectInProtobuf } from '../http/protobuf.ts';
 import { groupVersion, listKindOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
@@ -36,7 +36,10 @@ export function renderingFor(core: Core, context: ResourceContext, definition: R
   const partial = (type: WatchEvent['type'], object: object): WatchFrame =>
     valueFrame(context, { type, object: partialObjectMetadata(object, shapeVersionOf(context)) });
   return {
-    change: (type, object) => partial(type, asServed(definition, object).object),
+    change: sharedAmong(core, context, definition, (type, object) => ({
+      form: '',
+      make: () => partial(type, asServed(definition, object).object),
+    })),
     bookmark: (mark) => partial('BOOKMARK', markedObject(context, definition, mark)),
   };
 }
@@ -44,16 +47,50 @@ export function renderingFor(core: Core, context: ResourceContext, definition: R
 /** Clients that want tables know no other kind. */
 function tableRendering(core: Core, context: ResourceContext, definition: ResourceDefinition): Rendering {
   const blank = withBlankCells(definition);
-  let withoutColumns = false;
-  const framed = (type: WatchEvent['type'], kind: ResourceDefinition, row: TableContent['objects'][number]) => {
+  const include = includeObject(context.request.query.get('includeObject'));
+  let hasColumns = false;
+  const firstColumns = (): boolean => {
+    const isFirst = !hasColumns;
+    hasColumns = true;
+    return isFirst;
+  };
+  const framed = (type: WatchEvent['type'], kind: ResourceDefinition, row: Row, withColumns: boolean): WatchFrame => {
     const metadata = { resourceVersion: row.object.metadata.resourceVersion ?? '' };
-    const object = tableFor(core, context, kind, { objects: [row], metadata, withoutColumns });
-    withoutColumns = true;
+    const object = tableFor(core, context, kind, { objects: [row], metadata, withoutColumns: !withColumns });
     return valueFrame(context, { type, object });
   };
   return {
-    change: (type, object) => framed(type, definition, asServed(definition, object)),
-    bookmark: (mark) => framed('BOOKMARK', blank, { object: markedObject(context, definition, mark) }),
+    change: sharedAmong(core, context, definition, (type, object) => {
+      const withColumns = firstColumns();
+      return {
+        // Cells tell ages, which change with the second.
+        form: `${include} ${withColumns} ${Math.floor(core.clock.now() / 1000)}`,
+        make: () => framed(type, definition, asServed(definition, object), withColumns),
+      };
+    }),
+    bookmark: (mark) => framed('BOOKMARK', blank, { object: markedObject(context, definition, mark) }, firstColumns()),
+  };
+}
+
+type Row = TableContent['objects'][number];
+
+/** How one watcher wants a change; equal forms of a shape have equal frames. */
+type Compose = (type: WatchType, object: CachedObject) => { readonly form: string; readonly make: () => WatchFrame };
+
+function sharedAmong(
+  { sharedFrames }: Core,
+  { representation }: ResourceContext,
+  definition: ResourceDefinition,
+  compose: Compose,
+): RenderFrame {
+  const { shape, shapeVersion, encoding } = representation;
+  return (type, object, event) => {
+    const { form, make } = compose(type, object);
+    if (event?.current !== object) return make();
+    return sharedFrames.frame(
+      { event, definition, form: `${type} ${shape} ${shapeVersion} ${encoding} ${form}` },
+      make,
+    );
   };
 }
 
@@ -109,7 +146,8 @@ function valueFrame({ representation }: ResourceContext, event: WatchEvent): Wat
   if (representation.encoding !== 'protobuf' || typeof object !== 'object' || object === null) return plainFrame(event);
   const encoded = encoder().encodeObject(object);
   if (encoded === undefined) return plainFrame(event);
-  return { bytes: () => encoder().watchFrame(type, encoded), value: () => event };
+  let bytes: Uint8Array | undefined;
+  return { bytes: () => (bytes ??= encoder().watchFrame(type, encoded)), value: () => event };
 }
 
 function markedObject(context: ResourceContext, definition: ResourceDefinition, mark: Mark): KubeObject {

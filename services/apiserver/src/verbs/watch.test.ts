@@ -25,6 +25,16 @@ test('a revision before the kept history gives 410: an ERROR event for a watch, 
   await api.stop();
 });
 
+test('a watch of tables refuses an unknown includeObject before it is open', async () => {
+  const api = await startTestApi();
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+  const refused = await api.call('GET', `${CONFIG_MAPS}?watch=1&includeObject=Foo`, { headers });
+  assert.deepEqual([refused.status, refused.at('reason')], [400, 'BadRequest']);
+  const { body } = await api.call('GET', '/metrics');
+  assert.doesNotMatch(String(body), /^apiserver_registered_watchers\{resource="configmaps"\} [1-9]/m);
+  await api.stop();
+});
+
 test('a watch with a negative timeout ends at once; no timeout overflows the timer', async () => {
   const system = createSystemClock();
   const delays: number[] = [];

@@ -7,6 +7,7 @@ import { Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
+import { includeObject } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import {
   BOOKMARK_INTERVAL_MS,
@@ -26,8 +27,10 @@ export async function watch(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readListOptions(core, context.request.query, context.info, definition);
+  // The first row would be too late: the watch is open by then.
+  if (context.representation.shape === 'table') includeObject(context.request.query.get('includeObject'));
   const stored = storedNameOf(definition);
-  const cache = core.cache.resource(stored.group, stored.plural);
+  const cacheNow = (): ResourceCache => core.cache.resource(stored.group, stored.plural);
   core.watchPlaces.refuseTooMany(context.user);
   await core.lineage.admit(context.request, options.resourceVersion);
   await waitForStart(core, options);
@@ -35,12 +38,15 @@ export async function watch(
   if (turn !== undefined) await turn;
   const { selection } = options;
   const candidates = selection.beforeConversion ?? selection;
-  const judged = startsNow(options) ? judgeAhead(core, context.user, cache, { selection: candidates }) : candidates;
+  const judged = startsNow(options)
+    ? judgeAhead(core, context.user, cacheNow(), { selection: candidates })
+    : candidates;
   const initial = judged instanceof Promise ? await judged : judged;
+  const opening = { definition, options, cache: cacheNow(), initial };
   return {
     status: 200,
     headers: { 'content-type': context.representation.contentType },
-    body: { kind: 'watch', frames: openFrames(core, context, { definition, options, cache, initial }) },
+    body: { kind: 'watch', frames: openFrames(core, context, opening) },
   };
 }
 
@@ -51,6 +57,7 @@ const startsNow = ({ sendInitialEvents, resourceVersion = 0 }: ListOptions): boo
 interface Opening {
   readonly definition: ResourceDefinition;
   readonly options: ListOptions;
+  /** Taken when the watch opens: while the request waited, the cache may have been loaded again. */
   readonly cache: ResourceCache;
   /** The selection of the initial state: without fields that need a webhook conversion. */
   readonly initial: Selection;

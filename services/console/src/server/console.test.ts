@@ -185,9 +185,20 @@ test('a write that the page repeats reaches the API server once, for who has the
   const before = asked.length;
   for (let i = 0; i < 3; i++) assert.equal((await call('DELETE', `${PODS}/a`, write)).status, 201);
   assert.equal(asked.length, before + 1);
-  assert.equal(asked.at(-1)?.signal, undefined, 'a connection that breaks does not end it');
+  assert.equal(asked.at(-1)?.signal?.aborted, false, 'its deadline alone ends it');
   assert.equal((await call('DELETE', `${PODS}/a`, { ...write, 'x-holdfast-console': 'guess' })).status, 401);
   assert.equal((await call('DELETE', `${PODS}/a`, { ...write, 'sec-fetch-site': 'cross-site' })).status, 403);
+});
+
+test('a request that may have no end is not kept as a write', async () => {
+  const { asked, call, signIn } = setUp();
+  const { headers } = await signIn({ token: 'good' });
+  const write = { ...headers, 'x-holdfast-write': '0b5e3a52-7d0c-4f7e-9a0e-000000000001' };
+  const before = asked.length;
+  for (const method of ['GET', 'HEAD', 'OPTIONS'] as const) {
+    assert.equal((await call(method, `${PODS}?watch=1`, write)).status, 400, method);
+  }
+  assert.equal(asked.length, before);
 });
 
 test('pages behind the proxy of the API and upgrades are not served: they would run in this origin', async () => {

@@ -1,5 +1,6 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
-import { forbidden, SECURITY_HEADERS } from './answers.ts';
+import { forbidden, malformed, SECURITY_HEADERS } from './answers.ts';
+import { sessionCookie } from './cookies.ts';
 import { requireOwnPage } from './own-page.ts';
 import { requireSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -26,12 +27,17 @@ export async function forward(deps: ForwardWritesDeps, request: ApiRequest): Pro
   const path = request.path.slice(CLUSTER_PREFIX.length);
   const id = request.headers[WRITE_HEADER];
   if (id === undefined) return forwardTo(deps, request, path);
+  if (!WRITING_METHODS.has(request.method)) throw malformed(`the header ${WRITE_HEADER} is for changes`);
   const guard = requireOwnPage(request);
   requireSession(deps.sessions, request, guard);
-  // Without the signal: a page whose connection breaks asks again for the answer.
-  const { signal: _, ...lasting } = request;
-  return deps.writes.once(guard, id, () => forwardTo(deps, lasting, path));
+  const session = sessionCookie(request) ?? '';
+  const writer = { session: guard, isOpen: () => deps.sessions.tokenOf(session, guard) !== undefined };
+  // Without the signal of its connection: a page whose connection breaks asks again for the answer.
+  return deps.writes.once(writer, id, (signal) => forwardTo(deps, { ...request, signal }, path));
 }
+
+/** Answers to others may have no end, and are not kept. */
+const WRITING_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export async function forwardTo(
   { sessions, handle }: ForwardDeps,

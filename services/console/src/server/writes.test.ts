@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { WRITE_ANSWER_BYTES_MAX, WRITE_KEPT_MS, WRITES_OF_SESSION_MAX } from '../limits.ts';
+import { WRITE_ANSWER_BYTES_MAX, WRITE_DEADLINE_MS, WRITE_KEPT_MS, WRITES_OF_SESSION_MAX } from '../limits.ts';
 import { json } from './answers.ts';
 import { Writes } from './writes.ts';
 
@@ -14,13 +14,16 @@ function setUp() {
   const clock = createVirtualClock();
   const writes = new Writes(clock);
   const made: PromiseWithResolvers<ApiResponse>[] = [];
+  const signals: AbortSignal[] = [];
+  const over = new Set<string>();
   const write = (session: string, number: number): Promise<ApiResponse> =>
-    writes.once(session, idOf(number), () => {
+    writes.once({ session, isOpen: () => !over.has(session) }, idOf(number), (signal) => {
       const answer = Promise.withResolvers<ApiResponse>();
       made.push(answer);
+      signals.push(signal);
       return answer.promise;
     });
-  return { clock, writes, made, write };
+  return { clock, writes, made, signals, over, write };
 }
 
 const isRefused = (code: number) => (error: unknown) => error instanceof StatusError && error.body.code === code;
@@ -63,6 +66,48 @@ test('an id counts for its session alone, and no longer than it is kept', async 
   assert.equal(made.length, 3);
 });
 
+/** Says nothing, and does not end. */
+const endless = (): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'stream', chunks: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) } },
+});
+
+test('a write without a whole answer ends at its deadline, and then makes room', async () => {
+  const { clock, made, signals, write } = setUp();
+  const both = [write('one', 1), write('one', 2)];
+  const refused = both.map((each) => assert.rejects(each, isRefused(504)));
+  made[0]?.resolve(endless());
+  await clock.advance(WRITE_DEADLINE_MS - 1);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [false, false],
+  );
+  await clock.advance(1);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true, true],
+  );
+  await Promise.all(refused);
+  await assert.rejects(write('one', 1), isRefused(504), 'repetitions are told the same');
+  await clock.advance(WRITE_KEPT_MS);
+  void write('one', 1);
+  assert.equal(made.length, 3);
+});
+
+test('writes under way end with their session', async () => {
+  const { signals, over, write } = setUp();
+  const refused = assert.rejects(write('one', 1), isRefused(504));
+  void write('two', 1);
+  over.add('one');
+  void write('two', 2);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [true, false, false],
+  );
+  await refused;
+});
+
 test('the oldest answer of a session makes room, a write under way does not', async () => {
   const { made, write } = setUp();
   for (let number = 1; number <= WRITES_OF_SESSION_MAX; number++) void write('one', number);
@@ -90,5 +135,5 @@ test('an id that is none is refused', async () => {
   const { writes } = setUp();
   const write = async () => json(200, {});
   for (const id of ['', 'x', 'A'.repeat(36), '0'.repeat(65)])
-    await assert.rejects(writes.once('one', id, write), isRefused(400));
+    await assert.rejects(writes.once({ session: 'one', isOpen: () => true }, id, write), isRefused(400));
 });

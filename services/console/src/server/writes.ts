@@ -1,17 +1,33 @@
 import { type ApiResponse, wholeAnswer } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform/clock';
-import { WRITE_ANSWER_BYTES_MAX, WRITE_KEPT_MS, WRITES_OF_SESSION_MAX } from '../limits.ts';
-import { malformed, tooMany, unkept } from './answers.ts';
+import { WRITE_ANSWER_BYTES_MAX, WRITE_DEADLINE_MS, WRITE_KEPT_MS, WRITES_OF_SESSION_MAX } from '../limits.ts';
+import { malformed, tooMany, unanswered, unkept } from './answers.ts';
 
 /** The page's own name of a write. A repetition carries the same one. */
 export const WRITE_HEADER = 'x-holdfast-write';
 const WRITE_ID = /^[0-9a-f-]{8,64}$/;
 
+/** The request, which ends when the signal aborts. */
+type Write = (signal: AbortSignal) => Promise<ApiResponse>;
+
+export interface Writer {
+  /** A secret of a session that the caller has checked. */
+  readonly session: string;
+  /** False when the session has ended. */
+  readonly isOpen: () => boolean;
+}
+
 interface Kept {
   /** The answer to a repetition. */
   readonly answer: Promise<ApiResponse>;
+  readonly ending: AbortController;
   /** Absent: the write has not been answered. */
   endsAt?: number;
+}
+
+interface Own {
+  readonly isOpen: () => boolean;
+  readonly byId: Map<string, Kept>;
 }
 
 /**
@@ -20,24 +36,24 @@ interface Kept {
  */
 export class Writes {
   readonly #clock: Clock;
-  readonly #bySession = new Map<string, Map<string, Kept>>();
+  readonly #bySession = new Map<string, Own>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** `session` is a secret of a session that the caller has checked. */
-  async once(session: string, id: string, write: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  async once({ session, isOpen }: Writer, id: string, write: Write): Promise<ApiResponse> {
     if (!WRITE_ID.test(id)) throw malformed(`the header ${WRITE_HEADER} is a UUID`);
     this.#dropEnded();
-    const own = this.#bySession.get(session) ?? new Map<string, Kept>();
-    const known = own.get(id);
+    const own = this.#bySession.get(session) ?? { isOpen, byId: new Map<string, Kept>() };
+    const known = own.byId.get(id);
     if (known !== undefined) return known.answer;
-    makeRoom(own);
+    makeRoom(own.byId);
     this.#bySession.set(session, own);
-    const whole = write().then(wholeAnswer);
-    const kept: Kept = { answer: whole.then(shortAnswer) };
-    own.set(id, kept);
+    const ending = new AbortController();
+    const whole = this.#inTime(write, ending);
+    const kept: Kept = { answer: whole.then(shortAnswer), ending };
+    own.byId.set(id, kept);
     const settle = (): void => {
       kept.endsAt = this.#clock.monotonic() + WRITE_KEPT_MS;
     };
@@ -45,11 +61,25 @@ export class Writes {
     return whole;
   }
 
+  /** The source of an answer may not hear the signal: its end is not waited for. */
+  #inTime(write: Write, ending: AbortController): Promise<ApiResponse> {
+    const { signal } = ending;
+    const ended = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
+    const late = `no whole answer within ${WRITE_DEADLINE_MS / 1000} s`;
+    const deadline = this.#clock.timer(WRITE_DEADLINE_MS, () => ending.abort(unanswered(late)));
+    return Promise.race([write(signal).then(wholeAnswer), ended.promise]).finally(() => deadline.cancel());
+  }
+
   #dropEnded(): void {
     const now = this.#clock.monotonic();
-    for (const [session, own] of this.#bySession) {
-      for (const [id, { endsAt }] of own) if (endsAt !== undefined && endsAt <= now) own.delete(id);
-      if (own.size === 0) this.#bySession.delete(session);
+    for (const [session, { isOpen, byId }] of this.#bySession) {
+      const isOver = !isOpen();
+      for (const [id, { endsAt, ending }] of byId) {
+        if (isOver && endsAt === undefined) ending.abort(unanswered('the session has ended'));
+        if (isOver || (endsAt !== undefined && endsAt <= now)) byId.delete(id);
+      }
+      if (byId.size === 0) this.#bySession.delete(session);
     }
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -114,6 +115,47 @@ test('down never ends a foreign process, and ends the pods that a killed server 
   assert.equal(foreign.exitCode ?? foreign.signalCode, null);
   foreign.kill();
   assert.deepEqual(processesOf('987654.2'), []);
+});
+
+const recordOf = (name: string): string => path.join(folder, 'state', 'holdfast', name, 'cluster.json');
+
+/** Starts the cluster and kills its server; `change` is what the record says then. */
+async function crashed(name: string, change: (record: Recorded) => Partial<Recorded> = () => ({})): Promise<void> {
+  const { pid } = await up('--name', name);
+  process.kill(pid, 'SIGKILL');
+  await waitFor('the end of the server', () => !isAlive(pid));
+  const record: Recorded = JSON.parse(readFileSync(recordOf(name), 'utf8'));
+  writeFileSync(recordOf(name), JSON.stringify({ ...record, ...change(record) }));
+}
+
+interface Recorded {
+  readonly directory: string;
+  readonly process: { readonly pid: number; readonly began: string };
+}
+
+test('down of a killed server needs neither the default port nor the directory of its start', async () => {
+  const taken = createServer();
+  // A cluster of somebody else may have it already.
+  const listened = new Promise((resolve) => taken.once('error', resolve).once('listening', resolve));
+  taken.listen(6443, '127.0.0.1');
+  await listened;
+  await crashed('moved', () => ({ directory: path.join(folder, 'gone') }));
+  const { code, stdout, stderr } = await run('down', '--name', 'moved');
+  taken.close();
+  assert.deepEqual([code, stdout], [0, 'The cluster "moved" is gone.\n'], stderr);
+});
+
+test('down --all goes on after a cluster whose server does not start again; after another boot it needs none', async () => {
+  await crashed('broken');
+  writeFileSync(path.join(path.dirname(recordOf('broken')), 'data', 'store', 'store.sqlite'), 'none'.repeat(4096));
+  await up('--name', 'sound', '--memory');
+  const { code, stdout, stderr } = await run('down', '--all');
+  assert.deepEqual([code, stdout], [1, 'The cluster "sound" is gone.\n'], stderr);
+  assert.match(stderr, /cluster "broken" left, and [^]*did not start[^]*\n {2}Correct that[^]*Or restart this machine/);
+  const record: Recorded = JSON.parse(readFileSync(recordOf('broken'), 'utf8'));
+  const began = record.process.began.replace(/.*\//, 'another-boot/');
+  writeFileSync(recordOf('broken'), JSON.stringify({ ...record, process: { ...record.process, began } }));
+  assert.equal((await run('down', '--all')).stdout, 'The cluster "broken" is gone.\n');
 });
 
 test('a start that fails says why and leaves nothing; a broken kubeconfig is refused before it', async () => {

@@ -33,7 +33,7 @@ export async function startNamed(home: ClusterHome, wish: StartWish, deps: Start
   const isNew = !existsSync(home.dataDirectory);
   const flags = wish.flags.length > 0 || known === undefined ? wish.flags : known.flags;
   const record = { ...(known ?? newRecord(home.name, deps.clock.now())), flags: flags.filter((flag) => !isFrom(flag)) };
-  const launched = launch({
+  const launched = await launch({
     home,
     flags: [...(await portFlags(flags, known?.url, deps.env)), ...flags],
     directory: record.directory,

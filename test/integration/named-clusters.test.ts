@@ -171,23 +171,36 @@ test('a start that fails says why and leaves nothing; a broken kubeconfig is ref
   assert.deepEqual([absent.code, /there is no cluster "bad"\n {2}.*holdfast up/.test(absent.stderr)], [2, true]);
 });
 
-test('Ctrl-C during a start in the background ends the server, too, and leaves nothing', async () => {
-  const args = ['up', '-d', '--name', 'hasty', '--memory'];
-  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, ...args], {
+/** Runs `up` in a process of its own, and ends it as soon as it has a server. Answers the number of that server. */
+async function interruptedUp(name: string): Promise<number> {
+  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, 'up', '-d', '--name', name], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const file = path.join(folder, 'state', 'holdfast', 'hasty', 'cluster.json');
   const pid = await waitFor('the server', () => {
-    const record = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    const record = existsSync(recordOf(name)) ? JSON.parse(readFileSync(recordOf(name), 'utf8')) : undefined;
     return record?.process?.pid as number | undefined;
   });
   child.kill('SIGINT');
   assert.equal(await ended, 130, said);
-  assert.match(said, /the start of the cluster "hasty" was interrupted/);
-  assert.deepEqual([isAlive(pid), existsSync(path.dirname(file))], [false, false]);
+  assert.match(said, new RegExp(`the start of the cluster "${name}" was interrupted`));
+  return pid;
+}
+
+test('Ctrl-C during a start in the background ends the server, too, and leaves nothing', async () => {
+  const pid = await interruptedUp('hasty');
+  assert.deepEqual([isAlive(pid), existsSync(path.dirname(recordOf('hasty')))], [false, false]);
+});
+
+test('down looks after what an interrupted start of an older cluster may have left', async () => {
+  await up('--name', 'older');
+  await run('down', '--name', 'older', '--keep-data');
+  const pid = await interruptedUp('older');
+  const record: Recorded = JSON.parse(readFileSync(recordOf('older'), 'utf8'));
+  assert.deepEqual([isAlive(pid), record.process.pid], [false, pid]);
+  assert.match((await run('down', '--name', 'older')).stdout, /is gone/);
 });
 
 test('a context that cannot be added ends the start: the command does not wait for its server', async () => {

@@ -1,7 +1,10 @@
+import type { Service } from '@holdfast/platform';
 import { limitHeap } from '@holdfast/platform/heap';
 
 /** The terminal, npm and the launcher forward one Ctrl-C each, with delays: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1000;
+/** The exit code of a program that Ctrl-C ends. */
+const INTERRUPTED = 130;
 
 const [command = 'help', ...argv] = process.argv.slice(2);
 if (command === 'start') await start();
@@ -14,6 +17,7 @@ async function start(): Promise<void> {
   process.umask(0o077); // For keys and tokens: files that others may read set their mode explicitly.
   const { explainFailure, startCommand } = await import('./start-command.ts');
   let stop = (): Promise<void> => Promise.resolve();
+  let isReady = false;
   let firstSignalAt: number | undefined;
   const fail = (error: unknown): never => {
     const { text, exitCode } = explainFailure(error);
@@ -27,11 +31,12 @@ async function start(): Promise<void> {
     if (firstSignalAt !== undefined) {
       if (now - firstSignalAt < SAME_SIGNAL_MS) return;
       process.stderr.write('holdfast: stopped at once; pods that still run are found by the next start\n');
-      process.exit(130);
+      process.exit(INTERRUPTED);
     }
     firstSignalAt = now;
-    process.stderr.write('holdfast: stopping; pods get their time to end (again to stop at once)\n');
-    stop().then(() => process.exit(0), fail);
+    const doing = isReady ? 'stopping' : 'the start is given up';
+    process.stderr.write(`holdfast: ${doing}; pods get their time to end (again to stop at once)\n`);
+    stop().then(() => process.exit(isReady ? 0 : INTERRUPTED), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onStopRequest);
   // The launcher started this process: when it dies, nobody else can stop us.
@@ -41,10 +46,15 @@ async function start(): Promise<void> {
     print: (text: string) => process.stdout.write(`${text}\n`),
     uptimeMs: () => process.uptime() * 1000,
     rssMb: () => process.memoryUsage.rss() / 2 ** 20,
+    onCreated: (cluster: Service) => {
+      stop = () => cluster.stop();
+    },
   };
-  const cluster = await startCommand(line).catch(fail);
+  // A start that was given up fails: the stop tells the outcome and ends this process.
+  const givenUp = new Promise<never>(() => {});
+  const cluster = await startCommand(line).catch((error) => (firstSignalAt === undefined ? fail(error) : givenUp));
   if (cluster === undefined) process.exit(0);
-  stop = () => cluster.stop();
+  isReady = true;
 }
 
 async function runForPerson(): Promise<void> {

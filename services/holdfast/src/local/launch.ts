@@ -106,8 +106,9 @@ export async function untilReady(
       if (event?.event === 'step') onStep(event);
     }
     told = lines.length;
-    if (hasEnded) throw failed(home, child, lines);
+    // Ctrl-C may end the server, too.
     if (signal?.aborted === true) throw interrupted(home);
+    if (hasEnded) throw failed(home, child, lines);
     if (clock.monotonic() > until) throw tooSlow(home);
     await clock.sleep(POLL_MS);
   }

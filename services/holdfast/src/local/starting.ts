@@ -47,9 +47,12 @@ export async function startNamed(home: ClusterHome, wish: StartWish, deps: Start
     home.write(begun);
     return { record: begun, begun: { launched, ready } };
   } catch (error) {
+    // A server that ended by itself may have stumbled over these flags: `down` and the next start use the earlier ones.
+    const kept = launched.child.exitCode === null ? record : (known ?? record);
     await endProcess(home, launched.identity, deps.clock);
     if (isNew) removeCluster(home);
-    else home.write(record);
+    // It may have left pods: `down` looks after them.
+    else home.write({ ...kept, process: launched.identity });
     throw error;
   }
 }

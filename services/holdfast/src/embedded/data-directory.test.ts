@@ -150,6 +150,39 @@ test('an old directory that others could read is restricted at the start, and sy
   assert.equal(modeOf('link'), '644');
 });
 
+test('a directory of something else is refused, and left unchanged', (t) => {
+  const { path: folder } = directory(t);
+  const foreign = path.join(folder, 'home');
+  mkdirSync(path.join(foreign, 'pki'), { recursive: true });
+  chmodSync(foreign, 0o755);
+  const [note, plan] = ['note', 'kubeconfig'].map((name) => path.join(foreign, name));
+  assert.ok(note !== undefined && plan !== undefined);
+  writeFileSync(note, '', { mode: 0o644 });
+  assert.throws(() => new DataDirectory(foreign, { ephemeral: true }), isOperatorError('DataDirectoryForeign'));
+  assert.deepEqual([statSync(foreign).mode & 0o777, statSync(note).mode & 0o777], [0o755, 0o644]);
+  // Compose has folders of its containers there before the first start.
+  assert.equal(new DataDirectory(foreign, { ephemeral: false, shared: true }).path, foreign);
+  chmodSync(note, 0o644);
+  writeFileSync(plan, '', { mode: 0o644 });
+  assert.equal(new DataDirectory(foreign, { ephemeral: true }).path, foreign, 'it is one of a cluster');
+  assert.deepEqual([statSync(foreign).mode & 0o777, statSync(plan).mode & 0o777], [0o700, 0o600]);
+  assert.equal(statSync(note).mode & 0o777, 0o644, 'not our file');
+});
+
+test('a directory of a start that was killed early, one on a new disk and that of compose are taken', (t) => {
+  const { path: folder } = directory(t);
+  for (const [at, names] of [
+    ['early', ['runtime', 'pod-network.new']],
+    ['killed', ['tokens.csv.new']],
+    ['disk', ['lost+found']],
+    ['checkout', ['compose']],
+    ['copied', ['store', 'pki']],
+  ] as const) {
+    for (const name of names) mkdirSync(path.join(folder, at, name), { recursive: true });
+    assert.equal(new DataDirectory(path.join(folder, at), { ephemeral: false }).path, path.join(folder, at));
+  }
+});
+
 test('a directory serves one instance at a time, and is free when that one ends', async (t) => {
   const data = directory(t);
   const first = await lockDataDirectory(data.path);

@@ -1,14 +1,5 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
@@ -17,9 +8,9 @@ import { flawOf } from '@holdfast/pki/flaw';
 import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
+import { makeFolder, OF_OTHERS, PRIVATE_FOLDER, refuseForeign, tightenModes } from './own-folder.ts';
 
 const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 /** A socket's path holds 107 bytes. */
 const NETWORK_FOLDER_MAX_BYTES = 90;
 
@@ -30,15 +21,23 @@ export class DataDirectory {
   readonly #ephemeral: boolean;
   readonly #temporary: string;
 
-  /** `ephemeral` keeps only the kubeconfig. `temporary` is for sockets; default: the directory of the machine. */
-  constructor(directory: string, options: { readonly ephemeral: boolean; readonly temporary?: string }) {
+  /**
+   * `ephemeral` keeps only the kubeconfig. `temporary` is for sockets; default: the directory of the machine. In a `shared`
+   * directory others have folders from the beginning.
+   */
+  constructor(
+    directory: string,
+    options: { readonly ephemeral: boolean; readonly temporary?: string; readonly shared?: boolean },
+  ) {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
     this.#temporary = options.temporary ?? tmpdir();
     try {
       makeFolder(this.path);
+      if (options.shared !== true) refuseForeign(this.path);
       tightenModes(this.path);
     } catch (error) {
+      if (error instanceof OperatorError) throw error;
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
         message: `the data directory ${this.path} cannot be created`,
@@ -212,16 +211,6 @@ export function networkPathOf(directory: string, temporary = tmpdir()): string {
   return path.join(temporary, `holdfast-${process.getuid?.() ?? 0}`, hash);
 }
 
-/**
- * Creates one folder at a time: with `recursive` Node retries for ever where a file system creates none (/proc, an
- * automounter).
- */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(path.dirname(folder));
-  mkdirSync(folder, { mode: PRIVATE_FOLDER });
-}
-
 /** In a directory where everybody may create it first, and then exchange what is in it. */
 function makeOwnFolder(folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true });
@@ -233,30 +222,6 @@ function makeOwnFolder(folder: string): void {
     message: `the sockets of the network of pods cannot be in ${folder}: it is not a directory of this user alone`,
     nextStep: 'Remove it, or choose a data directory with a shorter path with --data-dir.',
   });
-}
-
-const OF_OTHERS = 0o077;
-const FOLDERS = ['pki', 'nodes'];
-
-/**
- * Also restricts files that an earlier version or a restored backup left open, but only our own files: a link may point
- * anywhere.
- */
-function tightenModes(folder: string): void {
-  tighten(folder);
-  for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()))
-    tighten(path.join(folder, name));
-  for (const inner of FOLDERS.map((name) => path.join(folder, name))) {
-    if (lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-    tighten(inner);
-    for (const name of readdirSync(inner)) tighten(path.join(inner, name));
-  }
-}
-
-function tighten(file: string): void {
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.isSymbolicLink() || found.uid !== process.getuid?.()) return;
-  if ((found.mode & OF_OTHERS) !== 0) chmodSync(file, found.mode & ~OF_OTHERS & 0o7777);
 }
 
 const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';

@@ -2,9 +2,9 @@ import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
+import type { Authority, ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
-import { flawOf } from '@holdfast/pki/flaw';
+import { authorityFlaw, serverFlaw } from '@holdfast/pki/flaw';
 import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
@@ -66,17 +66,20 @@ export class DataDirectory {
 
   /**
    * Reuses the certificates of an earlier start when they are still valid. The authority stays as long as possible:
-   * clients trust it.
+   * clients trust it. A server certificate that is lost or damaged is made anew by it.
    */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
-    const kept = this.#readPki();
-    if (kept !== undefined && stillFits(kept.serverCertificate, names, nowMs)) return kept;
+    const kept = this.#readAuthority();
+    const server = kept === undefined ? undefined : this.#readServer(kept);
+    if (server !== undefined && stillFits(server.serverCertificate, names, nowMs)) return server;
     const { createClusterPki, withNewServer } = await import('@holdfast/pki/cluster-pki');
     const keepsAuthority = kept !== undefined && !endsSoon(new X509Certificate(kept.caCertificate), nowMs);
     const made = await (keepsAuthority ? withNewServer(kept, names, nowMs) : createClusterPki(names, nowMs));
     if (this.#ephemeral) return made;
     mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
-    for (const [part, file] of PKI_FILES) this.#write(file, made[part]);
+    // An authority that stays is not written again: a crash must not be able to harm it.
+    for (const [part, file] of [...(keepsAuthority ? [] : AUTHORITY_FILES), ...SERVER_FILES])
+      this.#write(file, made[part]);
     return made;
   }
 
@@ -154,26 +157,25 @@ export class DataDirectory {
     return made;
   }
 
-  #readPki(): ClusterPki | undefined {
-    const parts = PKI_FILES.map(([, file]) => this.#read(file));
-    const [caCertificate, caKey, serverCertificate, serverKey] = parts;
-    // A killed start has written the first of these files. A missing file before an existing one was lost.
-    const lost = PKI_FILES.find(
-      (_, i) => parts[i] === undefined && parts.slice(i).some((later) => later !== undefined),
-    );
-    if (lost !== undefined) throw this.#damaged(`${lost[1]} is missing`, 'pki');
-    if (
-      caCertificate === undefined ||
-      caKey === undefined ||
-      serverCertificate === undefined ||
-      serverKey === undefined
-    ) {
-      return undefined;
+  #readAuthority(): Authority | undefined {
+    const [caCertificate, caKey, ...later] = [...AUTHORITY_FILES, ...SERVER_FILES].map(([, file]) => this.#read(file));
+    if (caCertificate !== undefined && caKey !== undefined) {
+      const flaw = authorityFlaw({ caCertificate, caKey });
+      if (flaw !== undefined) throw this.#damaged(flaw, 'pki');
+      return { caCertificate, caKey };
     }
-    const kept = { caCertificate, caKey, serverCertificate, serverKey };
-    const flaw = flawOf(kept);
-    if (flaw !== undefined) throw this.#damaged(flaw, 'pki');
-    return kept;
+    // A first start that was killed has written only the certificate. A missing file before an existing one was lost.
+    const isLost = caKey !== undefined || later.some((file) => file !== undefined);
+    if (isLost) throw this.#damaged(`pki/${caCertificate === undefined ? 'ca.crt' : 'ca.key'} is missing`, 'pki');
+    return undefined;
+  }
+
+  /** Absent unless it is whole: clients trust the authority, so a new one of it can take its place at any time. */
+  #readServer(authority: Authority): ClusterPki | undefined {
+    const [serverCertificate, serverKey] = SERVER_FILES.map(([, file]) => this.#read(file));
+    if (serverCertificate === undefined || serverKey === undefined) return undefined;
+    const kept = { ...authority, serverCertificate, serverKey };
+    return serverFlaw(kept) === undefined ? kept : undefined;
   }
 
   /** Never replaced silently: clients know the old ones. */
@@ -225,9 +227,11 @@ function makeOwnFolder(folder: string): void {
 }
 
 const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';
-const PKI_FILES = [
+const AUTHORITY_FILES = [
   ['caCertificate', 'pki/ca.crt'],
   ['caKey', 'pki/ca.key'],
+] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
+const SERVER_FILES = [
   ['serverCertificate', 'pki/server.crt'],
   ['serverKey', 'pki/server.key'],
 ] as const satisfies readonly (readonly [keyof ClusterPki, string])[];

@@ -31,7 +31,7 @@ for (const [says, flags, env, chosen, expected] of [
   test(`pods that a killed server left: ${says}`, (t) => {
     const home = makeHome(t);
     if (chosen !== undefined) writeFileSync(path.join(home.dataDirectory, 'runtime'), `${chosen}\n`);
-    const record = { ...newRecord('one', 0), flags };
+    const record = { ...newRecord('one', 0, '/'), flags };
     assert.equal(mayHavePods(home, { ...record, process: EARLIER }, env), expected);
     assert.equal(mayHavePods(home, { ...record, process: NOW }, env), true, 'in the same boot there may be some');
     assert.equal(mayHavePods(home, record, env), false, 'it was stopped');

@@ -73,12 +73,12 @@ test('doctor --name looks where the record of the cluster says, and knows no oth
   const env = { XDG_STATE_HOME: folder };
   const port = await usedPort(t);
   const home = new ClusterHome('two', env);
-  home.write({ ...newRecord('two', 0), url: `https://127.0.0.1:${port}` });
+  home.write({ ...newRecord('two', 0, '/'), url: `https://127.0.0.1:${port}` });
   const { code, lines } = await examineIn(env, '--name=two');
   assert.equal(code, 1);
   assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${port} is in use`));
   assert.match(lines.join('\n'), new RegExp(`data directory: ${home.dataDirectory} is new`));
-  new ClusterHome('new', env).write(newRecord('new', 0));
+  new ClusterHome('new', env).write(newRecord('new', 0, '/'));
   assert.match((await examineIn(env, '--name=new')).lines.join('\n'), /ok {7}port: 127\.0\.0\.1:0 is free/);
   for (const [argv, sentence] of [
     [['--name=tow'], /there is no cluster "tow"\n.*holdfast list/],

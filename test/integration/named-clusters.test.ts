@@ -117,6 +117,24 @@ test('down never ends a foreign process, and ends the pods that a killed server 
   assert.deepEqual(processesOf('987654.2'), []);
 });
 
+test('Ctrl-C of a cluster in the foreground stops it once and keeps its data', async () => {
+  const args = ['up', '--name', 'front', '--nodes', '1'];
+  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await waitFor('it runs', () => said.includes('Ctrl-C stops it.'));
+  child.kill('SIGINT');
+  assert.equal(await ended, 0, said);
+  const log = readFileSync(path.join(path.dirname(recordOf('front')), 'log'), 'utf8');
+  assert.equal(log.match(/"event":"ready"/g)?.length, 1, 'no second server looks for pods');
+  const record = JSON.parse(readFileSync(recordOf('front'), 'utf8')) as Partial<Recorded>;
+  assert.equal(record.process, undefined);
+  assert.match((await run('down', '--name', 'front')).stdout, /is gone/);
+});
+
 const recordOf = (name: string): string => path.join(folder, 'state', 'holdfast', name, 'cluster.json');
 
 /** Starts the cluster and kills its server; `change` is what the record says then. */

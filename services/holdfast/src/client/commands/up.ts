@@ -178,7 +178,10 @@ async function inForeground(home: ClusterHome, { child, identity }: Launched, te
   try {
     await withClusterLock(home, async () => {
       const record = home.read();
-      if (record?.process?.pid === identity.pid) await stopCluster(home, record, terminal);
+      if (record?.process?.pid !== identity.pid) return;
+      const { process: _, ...rest } = record;
+      // One that stopped in order has left no pods, so no other server has to look for them.
+      await stopCluster(home, child.exitCode === 0 ? rest : record, terminal);
     });
   } catch (error) {
     // The command that ends it does the rest.

@@ -1,9 +1,7 @@
-import type { Service } from '@holdfast/platform';
 import { limitHeap } from '@holdfast/platform/heap';
 
 /** The terminal, npm and the launcher forward one Ctrl-C each, with delays: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1000;
-/** The exit code of a program that Ctrl-C ends. */
 const INTERRUPTED = 130;
 
 const [command = 'help', ...argv] = process.argv.slice(2);
@@ -24,43 +22,37 @@ async function start(): Promise<void> {
     process.stderr.write(text);
     process.exit(exitCode);
   };
+  // A start that was given up fails: the stop tells the outcome and ends this process.
+  const onFailure = (error: unknown) => (firstSignalAt === undefined ? fail(error) : new Promise<never>(() => {}));
   process.on('uncaughtException', fail); // Errors outside of any awaited call, for example in a thread.
-  /** The first request stops in order, the second one immediately. */
   const onStopRequest = (): void => {
-    const now = performance.now();
     if (firstSignalAt !== undefined) {
-      if (now - firstSignalAt < SAME_SIGNAL_MS) return;
+      if (performance.now() - firstSignalAt < SAME_SIGNAL_MS) return;
       process.stderr.write('holdfast: stopped at once; pods that still run are found by the next start\n');
       process.exit(INTERRUPTED);
     }
-    firstSignalAt = now;
+    firstSignalAt = performance.now();
     const doing = isReady ? 'stopping' : 'the start is given up';
     process.stderr.write(`holdfast: ${doing}; pods get their time to end (again to stop at once)\n`);
     stop().then(() => process.exit(isReady ? 0 : INTERRUPTED), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onStopRequest);
-  // The launcher started this process: when it dies, nobody else can stop us.
-  process.on('disconnect', onStopRequest);
+  process.on('disconnect', onStopRequest); // The launcher died: nobody else can stop us.
   const line = {
     source: { argv, env: process.env },
     print: (text: string) => process.stdout.write(`${text}\n`),
     uptimeMs: () => process.uptime() * 1000,
     rssMb: () => process.memoryUsage.rss() / 2 ** 20,
-    onCreated: (cluster: Service) => {
-      stop = () => cluster.stop();
-    },
+    onCreated: (created: { stop(): Promise<void> }): unknown => (stop = () => created.stop()),
   };
-  // A start that was given up fails: the stop tells the outcome and ends this process.
-  const givenUp = new Promise<never>(() => {});
-  const cluster = await startCommand(line).catch((error) => (firstSignalAt === undefined ? fail(error) : givenUp));
-  if (cluster === undefined) process.exit(0);
-  isReady = true;
+  const cluster = await startCommand(line).catch(onFailure);
+  isReady = cluster !== undefined || process.exit(0);
 }
 
 async function runForPerson(): Promise<void> {
   const { runCommandLine } = await import('./client/run.ts');
   const { createSystemClock } = await import('@holdfast/platform');
-  // The reader may close the pipe early (`| head`). The command still completes, and the exit code reports its result.
+  // The reader may close the pipe early (`| head`): the exit code still reports the result.
   process.stdout.on('error', () => {});
   const { stdout: output, stderr: errors, env } = process;
   process.exitCode = await runCommandLine([command, ...argv], { output, errors, env, clock: createSystemClock() });

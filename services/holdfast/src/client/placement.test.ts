@@ -39,7 +39,9 @@ test('a line for each node and each group of the others, without control charact
 
 test('a cluster that does not tell it is no failure and says so, a refusal is', async () => {
   const unknown = { kind: 'Status', code: 404, message: 'the server could not find the requested resource' };
-  assert.match(String(await askPlacement(answering(404, unknown), REPORT.pod)), /^this API server does not tell/);
+  const untold = await askPlacement(answering(404, unknown), REPORT.pod);
+  assert.ok(typeof untold === 'string');
+  assert.match(untold, /^this API server does not tell/);
   const message = 'pod "web" does not wait for a node after a refusal of the scheduler';
   const rests = { kind: 'Status', code: 404, message };
   assert.equal(await askPlacement(answering(404, rests), REPORT.pod), message);

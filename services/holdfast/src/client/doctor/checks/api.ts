@@ -20,7 +20,7 @@ export const API: Check = {
   },
 };
 
-/** Of a directory that cannot be read, its own check tells. */
+/** The check of the data directory tells when it cannot be read. */
 async function isStopped({ dataDir, isOwnKubeconfig }: Subject): Promise<boolean> {
   if (!isOwnKubeconfig || !existsSync(path.join(dataDir, 'lock'))) return false;
   return !(await isDataDirectoryInUse(dataDir).catch(() => true));

@@ -58,9 +58,20 @@ if (program === undefined)
     `unknown command "${command}"`,
     'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos, mutate, walks or package.',
   );
-const node = pinnedNode();
-installDependencies();
+const node = prepared(pinnedNode);
+prepared(installDependencies);
 handOver(node, program, rest);
+
+/** A checkout that cannot be written is the operator's to mend: no stack. */
+function prepared(step) {
+  try {
+    return step();
+  } catch (error) {
+    if (error.syscall === undefined && !(error instanceof SyntaxError)) throw error;
+    const final = FINAL.find(([pattern]) => pattern.test(error.message));
+    fail(`the checkout cannot be prepared: ${error.message}`, final?.[1] ?? `Correct that in ${root}, then try again.`);
+  }
+}
 
 /** The pinned Node: this one when the version is equal, else the copy under .toolchain. */
 function pinnedNode() {
@@ -70,10 +81,21 @@ function pinnedNode() {
   const folder = path.join(home, 'node_modules', name);
   const binary = path.join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   if (!existsSync(binary) || versionOf(folder) !== pinned.node) {
+    if (!hasLibraryOf(name)) {
+      fail(
+        `the pinned Node ${pinned.node} needs glibc, which this Linux lacks`,
+        'Use a Linux with glibc, such as Debian.',
+      );
+    }
     say(`bringing Node ${pinned.node} (once)`);
     bring(home, { [name]: pinned.node }, process.env);
   }
   return binary;
+}
+
+/** The Linux packages of Node are for glibc. On another C library the program would be there and not be found. */
+function hasLibraryOf(name) {
+  return !name.startsWith('node-linux-') || process.report.getReport().header.glibcVersionRuntime !== undefined;
 }
 
 /** Installs exactly these packages. npm refuses what has another hash than the one in toolchain.json. */

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,6 +21,8 @@ const DEADLINE_MS = 60_000;
 const PLATFORM = `${process.platform}-${process.arch}`;
 const HASHES = { [`node-${PLATFORM}`]: 'sha512-node', pnpm: 'sha512-pnpm', [`@pnpm/exe.${PLATFORM}`]: 'sha512-exe' };
 
+type At = (...names: readonly string[]) => string;
+
 /** A checkout with nothing installed, whose npm and pnpm fail with these complaints, one a call, and then work. */
 function newCheckout(
   t: TestContext,
@@ -19,7 +31,7 @@ function newCheckout(
 ) {
   const root = mkdtempSync(path.join(tmpdir(), 'holdfast-checkout-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
-  const at = (...names: readonly string[]): string => path.join(root, ...names);
+  const at: At = (...names) => path.join(root, ...names);
   for (const folder of ['scripts/sources', 'services/holdfast/src', 'libs', 'bin', 'node_modules'])
     mkdirSync(at(folder), { recursive: true });
   const door = readFileSync(path.join(SCRIPTS, 'front-door.mjs'), 'utf8');
@@ -55,9 +67,14 @@ ${then}
       return { status, stderr };
     },
     at,
-    start: () => {
-      const environment = `PATH=${at('bin')}:/usr/bin:/bin`;
-      const command = [environment, process.execPath, at('scripts/front-door.mjs'), 'start'];
+    start: (...environment: readonly string[]) => {
+      const command = [
+        `PATH=${at('bin')}:/usr/bin:/bin`,
+        ...environment,
+        process.execPath,
+        at('scripts/front-door.mjs'),
+        'start',
+      ];
       const { status, stdout, stderr } = spawnSync('env', command, { encoding: 'utf8', timeout: DEADLINE_MS });
       return { status, stdout, stderr };
     },
@@ -91,6 +108,35 @@ test('an error that a retry cannot solve is reported at once, with its remedy', 
   assert.equal(status, 1);
   assert.deepEqual(calls(), ['npm', 'pnpm']);
   assert.match(stderr, /pnpm .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
+});
+
+test('a checkout that cannot be written, or on a full disk, is reported without a stack', (t) => {
+  for (const [spoil, says] of [
+    [(at: At) => writeFileSync(at('.toolchain'), ''), /prepared: E(?:NOTDIR|EXIST)[^]*\n {2}Correct that in \//],
+    [
+      (at: At) => {
+        mkdirSync(at('.toolchain'));
+        symlinkSync('/dev/full', at('.toolchain/package.json'));
+      },
+      /prepared: ENOSPC[^]*\n {2}Free some space on the disk/,
+    ],
+  ] as const) {
+    const { at, start } = newCheckout(t, [], { node: '99.0.0' });
+    spoil(at);
+    const { status, stderr } = start();
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, says);
+    assert.doesNotMatch(stderr, /\n {4}at /);
+  }
+});
+
+test('on a Linux without glibc the pinned Node is not downloaded', { skip: process.platform !== 'linux' }, (t) => {
+  const { start, at } = newCheckout(t, [], { node: '99.0.0' });
+  const musl = 'data:text/javascript,process.report.getReport=()=>({header:{}})';
+  const { status, stderr } = start(`NODE_OPTIONS=--import=${musl}`);
+  assert.equal(status, 1);
+  assert.match(stderr, /the pinned Node 99\.0\.0 needs glibc, which this Linux lacks\n {2}Use a Linux with glibc/);
+  assert.equal(existsSync(at('calls')), false);
 });
 
 test('downloads must have the hashes of toolchain.json: npm verifies them', (t) => {

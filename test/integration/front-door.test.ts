@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -196,6 +197,26 @@ test('acknowledged writes exist after a restart, with the same credentials', asy
     await first.stop('SIGKILL');
     await using second = await HoldfastProcess.start(['--nodes', '0'], folder);
     assert.equal(await kubectl(second.ready.kubeconfig, ['get', 'cm', 'kept', '-o', 'jsonpath={.data.a}']), 'b');
+  });
+});
+
+test('Ctrl-C during a start gives it up in order: it exits with 130, and the data directory is free', async () => {
+  await withFolder(async (folder) => {
+    const flags = ['start', '--json', '--port', '0', '--data-dir', folder];
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...flags]);
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => {
+      // The lock is taken, and the store opens.
+      if (stdout === '') child.kill('SIGINT');
+      stdout += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const [code] = await once(child, 'close');
+    assert.equal(code, 130, stderr);
+    assert.equal(stderr, 'holdfast: the start is given up; pods get their time to end (again to stop at once)\n');
+    assert.doesNotMatch(stdout, /"event":"ready"/);
+    await using next = await HoldfastProcess.start(['--nodes', '0'], folder);
+    assert.equal(await next.stop('SIGINT'), 0);
   });
 });
 

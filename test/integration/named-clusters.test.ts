@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -116,6 +117,65 @@ test('down never ends a foreign process, and ends the pods that a killed server 
   assert.deepEqual(processesOf('987654.2'), []);
 });
 
+test('Ctrl-C of a cluster in the foreground stops it once and keeps its data', async () => {
+  const args = ['up', '--name', 'front', '--nodes', '1'];
+  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await waitFor('it runs', () => said.includes('Ctrl-C stops it.'));
+  child.kill('SIGINT');
+  assert.equal(await ended, 0, said);
+  const log = readFileSync(path.join(path.dirname(recordOf('front')), 'log'), 'utf8');
+  assert.equal(log.match(/"event":"ready"/g)?.length, 1, 'no second server looks for pods');
+  const record = JSON.parse(readFileSync(recordOf('front'), 'utf8')) as Partial<Recorded>;
+  assert.equal(record.process, undefined);
+  assert.match((await run('down', '--name', 'front')).stdout, /is gone/);
+});
+
+const recordOf = (name: string): string => path.join(folder, 'state', 'holdfast', name, 'cluster.json');
+
+/** Starts the cluster and kills its server; `change` is what the record says then. */
+async function crashed(name: string, change: (record: Recorded) => Partial<Recorded> = () => ({})): Promise<void> {
+  const { pid } = await up('--name', name);
+  process.kill(pid, 'SIGKILL');
+  await waitFor('the end of the server', () => !isAlive(pid));
+  const record: Recorded = JSON.parse(readFileSync(recordOf(name), 'utf8'));
+  writeFileSync(recordOf(name), JSON.stringify({ ...record, ...change(record) }));
+}
+
+interface Recorded {
+  readonly directory: string;
+  readonly process: { readonly pid: number; readonly began: string };
+}
+
+test('down of a killed server needs neither the default port nor the directory of its start', async () => {
+  const taken = createServer();
+  // A cluster of somebody else may have it already.
+  const listened = new Promise((resolve) => taken.once('error', resolve).once('listening', resolve));
+  taken.listen(6443, '127.0.0.1');
+  await listened;
+  await crashed('moved', () => ({ directory: path.join(folder, 'gone') }));
+  const { code, stdout, stderr } = await run('down', '--name', 'moved');
+  taken.close();
+  assert.deepEqual([code, stdout], [0, 'The cluster "moved" is gone.\n'], stderr);
+});
+
+test('down --all goes on after a cluster whose server does not start again; after another boot it needs none', async () => {
+  await crashed('broken');
+  writeFileSync(path.join(path.dirname(recordOf('broken')), 'data', 'store', 'store.sqlite'), 'none'.repeat(4096));
+  await up('--name', 'sound', '--memory');
+  const { code, stdout, stderr } = await run('down', '--all');
+  assert.deepEqual([code, stdout], [1, 'The cluster "sound" is gone.\n'], stderr);
+  assert.match(stderr, /cluster "broken" left, and [^]*did not start[^]*\n {2}Correct that[^]*Or restart this machine/);
+  const record: Recorded = JSON.parse(readFileSync(recordOf('broken'), 'utf8'));
+  const began = record.process.began.replace(/.*\//, 'another-boot/');
+  writeFileSync(recordOf('broken'), JSON.stringify({ ...record, process: { ...record.process, began } }));
+  assert.equal((await run('down', '--all')).stdout, 'The cluster "broken" is gone.\n');
+});
+
 test('a start that fails says why and leaves nothing; a broken kubeconfig is refused before it', async () => {
   const failed = await run('up', '-d', '--name', 'bad', '--scheduler-config', path.join(folder, 'none.yaml'));
   assert.notEqual(failed.code, 0);
@@ -129,23 +189,36 @@ test('a start that fails says why and leaves nothing; a broken kubeconfig is ref
   assert.deepEqual([absent.code, /there is no cluster "bad"\n {2}.*holdfast up/.test(absent.stderr)], [2, true]);
 });
 
-test('Ctrl-C during a start in the background ends the server, too, and leaves nothing', async () => {
-  const args = ['up', '-d', '--name', 'hasty', '--memory'];
-  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, ...args], {
+/** Runs `up` in a process of its own, and ends it as soon as it has a server. Answers the number of that server. */
+async function interruptedUp(name: string): Promise<number> {
+  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, 'up', '-d', '--name', name], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const file = path.join(folder, 'state', 'holdfast', 'hasty', 'cluster.json');
   const pid = await waitFor('the server', () => {
-    const record = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    const record = existsSync(recordOf(name)) ? JSON.parse(readFileSync(recordOf(name), 'utf8')) : undefined;
     return record?.process?.pid as number | undefined;
   });
   child.kill('SIGINT');
   assert.equal(await ended, 130, said);
-  assert.match(said, /the start of the cluster "hasty" was interrupted/);
-  assert.deepEqual([isAlive(pid), existsSync(path.dirname(file))], [false, false]);
+  assert.match(said, new RegExp(`the start of the cluster "${name}" was interrupted`));
+  return pid;
+}
+
+test('Ctrl-C during a start in the background ends the server, too, and leaves nothing', async () => {
+  const pid = await interruptedUp('hasty');
+  assert.deepEqual([isAlive(pid), existsSync(path.dirname(recordOf('hasty')))], [false, false]);
+});
+
+test('down looks after what an interrupted start of an older cluster may have left', async () => {
+  await up('--name', 'older');
+  await run('down', '--name', 'older', '--keep-data');
+  const pid = await interruptedUp('older');
+  const record: Recorded = JSON.parse(readFileSync(recordOf('older'), 'utf8'));
+  assert.deepEqual([isAlive(pid), record.process.pid], [false, pid]);
+  assert.match((await run('down', '--name', 'older')).stdout, /is gone/);
 });
 
 test('a context that cannot be added ends the start: the command does not wait for its server', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
 import type { StoredObject } from '@holdfast/store';
 import { createRedisStore, restoreRedisStore } from '@holdfast/store/redis';
+import { Redis } from 'ioredis';
 import { startRedis } from '../support/redis-server.ts';
 
 const machine = { clock: createSystemClock(), ids: createIds(createSystemRandom()), log: createSilentLog() };
@@ -33,5 +34,21 @@ test('a restored Redis has equal objects above all earlier revisions; a used one
   } finally {
     await store.close();
   }
-  await assert.rejects(restoreRedisStore({ ...machine, url: redis.url }, 'another', content), /holds a store/);
+  await assert.rejects(restoreRedisStore({ ...machine, url: redis.url }, 'another', content), (error) => {
+    assert.ok(error instanceof OperatorError);
+    assert.match(error.message, /holds a store/);
+    assert.doesNotMatch(error.nextStep, /FLUSH/, 'it would destroy the store that is served');
+    return true;
+  });
+});
+
+test('a Redis with a part of a backup, whose restore was interrupted, is told apart from a used one', async () => {
+  await using redis = await startRedis();
+  const client = new Redis(redis.url);
+  await client.hset('{k8s}:m', 'state', 'being restored');
+  client.disconnect();
+  await assert.rejects(restoreRedisStore({ ...machine, url: redis.url }, 'another', { objects: [], revision: 1 }), {
+    code: 'STORE_HALF_RESTORED',
+    nextStep: /empty the server with `redis-cli FLUSHALL`/,
+  });
 });

@@ -9,7 +9,7 @@ import { eventually } from '@holdfast/bus/contract';
 import { redisConfig } from '@holdfast/holdfast/setup';
 import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
-import { createRedisStore } from '@holdfast/store/redis';
+import { adoptRedisStore, createRedisStore, restoreRedisStore } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.ts';
 
@@ -115,6 +115,21 @@ test('the store accepts the generated configuration and works with the permissio
   } finally {
     await store.close();
   }
+});
+
+test('a backup is restored and a halted store adopted with the rights of API servers, as docs/recovery.md says', async () => {
+  await using server = await startConfiguredRedis();
+  const url = `rediss://apiserver:${PASSWORD}@127.0.0.1:${server.port}`;
+  const machine = { clock: createSystemClock(), ids: createIds(createSystemRandom()), log: createSilentLog() };
+  const access = { ...machine, url, tls: server.tls };
+  const objects = [{ key: 'core/pods/ns/p', value: '{}', revision: 4, createRevision: 4 }];
+  const restored = await restoreRedisStore(access, 'a new one', { objects, revision: 5 });
+  await assert.rejects(restoreRedisStore(access, 'another', { objects, revision: 5 }), { code: 'STORE_NOT_EMPTY' });
+  const adopted = await adoptRedisStore(access);
+  assert.ok(restored > 5 && adopted > restored);
+  const store = await createRedisStore(access);
+  assert.deepEqual((await store.list('')).objects, objects);
+  await store.close();
 });
 
 const FORBIDDEN: readonly (readonly [string, ...string[]])[] = [

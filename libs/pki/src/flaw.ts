@@ -1,14 +1,22 @@
 import { X509Certificate } from 'node:crypto';
 import { pairFlaw } from '@holdfast/platform/pem';
 import { formatTime } from '@holdfast/platform/time';
-import type { ClusterPki } from './cluster-pki.ts';
+import type { Authority, ClusterPki } from './cluster-pki.ts';
 
-/** Returns why kept certificates cannot be used; `undefined` when they can. */
-export function flawOf({ caCertificate, caKey, serverCertificate, serverKey }: ClusterPki): string | undefined {
-  return (
-    pairFlaw({ name: 'ca.crt', text: caCertificate }, { name: 'ca.key', text: caKey }) ??
-    pairFlaw({ name: 'server.crt', text: serverCertificate }, { name: 'server.key', text: serverKey })
-  );
+/** Returns why a kept authority cannot be used; `undefined` when it can. */
+export const authorityFlaw = ({ caCertificate, caKey }: Authority): string | undefined =>
+  pairFlaw({ name: 'ca.crt', text: caCertificate }, { name: 'ca.key', text: caKey });
+
+/** Returns why a kept server certificate cannot be used; `undefined` when it can. Its authority has no flaw. */
+export function serverFlaw({
+  caCertificate,
+  serverCertificate,
+  serverKey,
+}: Omit<ClusterPki, 'caKey'>): string | undefined {
+  const flaw = pairFlaw({ name: 'server.crt', text: serverCertificate }, { name: 'server.key', text: serverKey });
+  if (flaw !== undefined) return flaw;
+  const isSigned = new X509Certificate(serverCertificate).verify(new X509Certificate(caCertificate).publicKey);
+  return isSigned ? undefined : 'server.crt is not signed by ca.crt';
 }
 
 /**

@@ -6,7 +6,7 @@ import { distinguishedName, nameOfAuthority } from './certificate.ts';
 import { type ClusterPki, createClusterPki, issueCertificate } from './cluster-pki.ts';
 import { createCredentials, formatTokenFile, parseTokenFile } from './credentials.ts';
 import { addressBytes, objectId, octets, partsOf, time } from './der.ts';
-import { flawOf } from './flaw.ts';
+import { authorityFlaw, serverFlaw } from './flaw.ts';
 import { STANDARD_SERVER_NAMES } from './names.ts';
 
 /** 2026-11-20. */
@@ -95,6 +95,7 @@ test('the token file holds every component of the cluster and reads back as writ
 test('kept certificates are used only when each is valid and has its key', async () => {
   const pki = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
   const other = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
+  const flawOf = (each: ClusterPki): string | undefined => authorityFlaw(each) ?? serverFlaw(each);
   assert.equal(flawOf(pki), undefined);
   const flaws: readonly (readonly [Partial<ClusterPki>, string])[] = [
     [{ caCertificate: 'garbage' }, 'ca.crt is not a certificate'],
@@ -103,6 +104,7 @@ test('kept certificates are used only when each is valid and has its key', async
     [{ serverKey: 'garbage' }, 'server.key is not a private key'],
     [{ caKey: other.caKey }, 'ca.key does not belong to ca.crt'],
     [{ serverKey: other.serverKey }, 'server.key does not belong to server.crt'],
+    [{ caCertificate: other.caCertificate, caKey: other.caKey }, 'server.crt is not signed by ca.crt'],
   ];
   for (const [part, flaw] of flaws) assert.equal(flawOf({ ...pki, ...part }), flaw);
 });

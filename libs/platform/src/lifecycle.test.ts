@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, createSystemClock } from './clock.ts';
-import { type Service, startAll } from './lifecycle.ts';
+import { opened, Running, type Service, startAll } from './lifecycle.ts';
 import { createSilentLog, type Log } from './log.ts';
 
 const tools = { clock: createSystemClock(), log: createSilentLog() };
@@ -56,6 +56,43 @@ test('when a service fails to start, it and the services before it are stopped, 
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'start'), serviceOf(seen, 'c')];
   await assert.rejects(startAll('all', services, tools), { message: 'b does not start' });
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
+});
+
+test('a stop during a start gives it up: what has begun stops at once, what it still opens too, and nothing begins', async () => {
+  const seen: string[] = [];
+  const running = new Running(tools);
+  const { promise: opening, resolve: open } = Promise.withResolvers<void>();
+  const beginning = running.begin(async () => {
+    await running.start(serviceOf(seen, 'a'));
+    await opening;
+    running.add(opened('b', async () => void seen.push('stop b')));
+    await running.start(serviceOf(seen, 'c'));
+  });
+  const refused = assert.rejects(beginning, { code: 'StartGivenUp' });
+  await new Promise(setImmediate);
+  let isStopped = false;
+  const stopping = running.stop().then(() => (isStopped = true));
+  await new Promise(setImmediate);
+  assert.deepEqual([seen, isStopped], [['start a', 'stop a'], false]);
+  open();
+  await Promise.all([refused, stopping]);
+  assert.deepEqual(seen, ['start a', 'stop a', 'stop b']);
+});
+
+test('a start that was given up in its last step is stopped; the next one goes its way', async () => {
+  const seen: string[] = [];
+  const running = new Running(tools);
+  const { promise: last, resolve: end } = Promise.withResolvers<void>();
+  const beginning = running.begin(async () => {
+    await last;
+  });
+  const stopping = running.stop();
+  end();
+  await assert.rejects(beginning, { code: 'StartGivenUp' });
+  await stopping;
+  await running.begin(() => running.start(serviceOf(seen, 'a')));
+  await running.stop();
+  assert.deepEqual(seen, ['start a', 'stop a']);
 });
 
 test('a failed stop after a failed start neither hides the first error nor keeps other services running', async () => {

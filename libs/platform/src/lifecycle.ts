@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { describeError } from './errors.ts';
+import { describeError, OperatorError } from './errors.ts';
 import type { Log } from './log.ts';
 
 /** Deadline of an orderly stop, which includes the processes of pods. */
@@ -50,38 +50,60 @@ export class Running {
   readonly #services: Service[] = [];
   /** A repeated call, such as a second signal, waits for the same stop. */
   #ending: Promise<unknown> = Promise.resolve();
+  /** Settles with the start that goes on now. */
+  #beginning: Promise<void> | undefined;
+  #isGivenUp = false;
 
   constructor(tools: RunningTools) {
     this.#tools = tools;
   }
 
-  /** Adds services that run already or start now. */
+  /** Adds services that run already or start now. Throws when the start is given up: then they are stopped, too. */
   add(...services: readonly Service[]): void {
     this.#services.push(...services);
+    this.#continueUnlessGivenUp();
   }
 
   async start(service: Service): Promise<void> {
+    this.#continueUnlessGivenUp();
     this.add(service);
     await service.start();
   }
 
   /**
-   * Runs `start`. When it fails, this stops the services that it added and rejects with its error. Errors of that stop
-   * go only to the log.
+   * Runs `start`. When it fails, or `stop` gives it up, this stops the services that it added and rejects with its
+   * error. Errors of that stop go only to the log.
    */
   async begin(start: () => Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#beginning = promise;
     try {
       await start();
+      this.#continueUnlessGivenUp();
     } catch (error) {
       await this.#stop(STOP_AFTER_FAILURE_MS).catch((hindered: unknown) =>
         this.#tools.log.error('services could not be stopped after a failed start', { error: describeError(hindered) }),
       );
-      throw error;
+      throw this.#isGivenUp ? givenUp(error) : error;
+    } finally {
+      this.#beginning = undefined;
+      this.#isGivenUp = false;
+      resolve();
     }
   }
 
-  stop(): Promise<void> {
-    return this.#stop(STOP_DEADLINE_MS);
+  /** During a start this gives it up, and resolves when nothing of it runs any more. */
+  async stop(): Promise<void> {
+    const stopping = this.#stop(STOP_DEADLINE_MS);
+    const beginning = this.#beginning;
+    if (beginning === undefined) return stopping;
+    this.#isGivenUp = true;
+    const start = { name: 'the start', stop: () => beginning };
+    await Promise.all([stopping, stopInTime(start, STOP_DEADLINE_MS, this.#tools.clock)]);
+  }
+
+  #continueUnlessGivenUp(): void {
+    if (this.#isGivenUp) throw givenUp();
   }
 
   async #stop(deadlineMs: number): Promise<void> {
@@ -92,6 +114,9 @@ export class Running {
     await this.#ending;
   }
 }
+
+const givenUp = (cause?: unknown): OperatorError =>
+  new OperatorError({ code: 'StartGivenUp', message: 'the start was given up', nextStep: 'Start it again.', cause });
 
 /** Stops all of them even when some fail. Rejects with every failure. */
 export async function stopInReverse<S extends Pick<Service, 'stop'>>(
@@ -110,7 +135,7 @@ export async function stopInReverse<S extends Pick<Service, 'stop'>>(
   if (failures.length === 1) throw failures[0];
 }
 
-function stopInTime(service: Service, deadlineMs: number, clock: Clock): Promise<void> {
+function stopInTime(service: Pick<Service, 'name' | 'stop'>, deadlineMs: number, clock: Clock): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = clock.timer(deadlineMs, () =>
     reject(new Error(`${service.name} did not stop within ${deadlineMs / 1000} s`)),

@@ -19,6 +19,8 @@ export interface CommandLine {
   /** Milliseconds since the start of the process, and its resident memory. */
   readonly uptimeMs: () => number;
   readonly rssMb: () => number;
+  /** Before the start: whoever asks for a stop from here on stops what has begun. */
+  readonly onCreated: (cluster: EmbeddedCluster) => void;
 }
 
 /** Starts the embedded cluster and reports it; `undefined` for `--help`. */
@@ -43,6 +45,7 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
   };
   const progress = createProgress(config, line, () => real.monotonic());
   const cluster = createEmbeddedCluster({ machine, config, progress, tracing, time });
+  line.onCreated(cluster);
   await cluster.start();
   const facts = cluster.facts();
   progress.ready({

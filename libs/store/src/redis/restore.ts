@@ -10,6 +10,8 @@ import { Link } from './link.ts';
 import { unreachableError } from './open-errors.ts';
 import { adopt } from './server.ts';
 
+const BEING_RESTORED = 'being restored';
+
 /**
  * Puts these objects into an empty server, in a new epoch above all their revisions. Until the end the store says that
  * it is being restored, and serves nobody.
@@ -41,7 +43,9 @@ export async function restoreRedisStore(
 /** `HSETNX` decides between two who restore at once. */
 async function begin(redis: Redis, incarnation: string, { revision }: StoreContent): Promise<void> {
   const [, others] = await redis.scan(0, 'MATCH', `${OBJECT_KEY_PREFIX}*`, 'COUNT', 1_000);
-  if (others.length > 0 || (await redis.hsetnx(META_KEY, 'state', 'being restored')) === 0) throw notEmpty();
+  if (others.length > 0 || (await redis.hsetnx(META_KEY, 'state', BEING_RESTORED)) === 0) {
+    throw (await redis.hget(META_KEY, 'state')) === BEING_RESTORED ? halfRestored() : notEmpty();
+  }
   const meta = {
     rev: revision,
     compact: revision,
@@ -73,7 +77,14 @@ const notEmpty = (): OperatorError =>
   new OperatorError({
     code: 'STORE_NOT_EMPTY',
     message: 'The Redis server holds a store, and nothing was restored',
-    nextStep: 'Use an empty server. After a restore that was interrupted, empty it with `redis-cli FLUSHALL`.',
+    nextStep: 'Use an empty server.',
+  });
+
+const halfRestored = (): OperatorError =>
+  new OperatorError({
+    code: 'STORE_HALF_RESTORED',
+    message: 'The Redis server holds a part of a backup, and nothing was restored',
+    nextStep: 'If no other restore runs, empty the server with `redis-cli FLUSHALL`, then repeat this command.',
   });
 
 const changedMeanwhile = (): OperatorError =>

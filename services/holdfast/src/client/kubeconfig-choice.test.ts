@@ -22,7 +22,7 @@ test('without a file the only cluster of `up` is meant; of several one has to be
   const choose = (wish: Partial<Wish> = {}): string => kubeconfigFile({ ...NOTHING, ...wish }, env, folder);
   const recorded = (name: string): ClusterHome => {
     const home = new ClusterHome(name, env);
-    home.write(newRecord(name, 0));
+    home.write(newRecord(name, 0, '/'));
     return home;
   };
   const made = (name: string): string => {

@@ -29,7 +29,7 @@ const answering =
 
 test('a line for each node and each group of the others, without control characters', async () => {
   const report = await askPlacement(answering(200, REPORT), REPORT.pod);
-  assert.ok(report !== undefined);
+  assert.ok(typeof report !== 'string');
   const lines = placementLines(report);
   assert.match(lines[0] ?? '', /^ {2}NODE +PLUGIN +REASON$/);
   assert.match(lines[1] ?? '', /^ {2}node-1 +NodeResourcesFit +Insufficient cpu; Insufficient.* memory$/);
@@ -37,8 +37,14 @@ test('a line for each node and each group of the others, without control charact
   assert.match(lines[2] ?? '', /^ {2}2 more nodes +NodeUnschedulable +node\(s\) were unschedulable$/);
 });
 
-test('a cluster that does not tell it is no failure, a refusal is', async () => {
-  assert.equal(await askPlacement(answering(404, {}), REPORT.pod), undefined);
+test('a cluster that does not tell it is no failure and says so, a refusal is', async () => {
+  const unknown = { kind: 'Status', code: 404, message: 'the server could not find the requested resource' };
+  const untold = await askPlacement(answering(404, unknown), REPORT.pod);
+  assert.ok(typeof untold === 'string');
+  assert.match(untold, /^this API server does not tell/);
+  const message = 'pod "web" does not wait for a node after a refusal of the scheduler';
+  const rests = { kind: 'Status', code: 404, message };
+  assert.equal(await askPlacement(answering(404, rests), REPORT.pod), message);
   const refusal = { kind: 'Status', code: 403, reason: 'Forbidden', message: 'you may not' };
   await assert.rejects(askPlacement(answering(403, refusal), REPORT.pod), /you may not/);
 });

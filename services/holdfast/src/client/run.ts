@@ -1,13 +1,12 @@
-import { StatusError } from '@holdfast/machinery';
-import { describeError, OperatorError } from '@holdfast/platform';
+import { OperatorError } from '@holdfast/platform';
 import { nearest } from '@holdfast/platform/config';
 import type { Terminal } from './command.ts';
+import { explain } from './explain.ts';
 import { COMMANDS } from './registry.ts';
 import { takeNoColor } from './terminal/colours.ts';
 import { openTerminal, type TerminalDeps } from './terminal/open-terminal.ts';
 import { PLAIN } from './terminal/paint.ts';
 
-const OUR_FAULT = 70;
 const COMMAND_WIDTH = 12;
 const HELP_WORDS = new Set(['help', '--help', '-h']);
 /** People try the flag, too. */
@@ -79,19 +78,4 @@ function insteadOf(name: string): string {
   const meant = nearest(name, names);
   if (meant !== undefined) return `Do you mean \`${meant}\`? \`help\` describes all commands.`;
   return `Use one of ${names.join(', ')}; \`help\` describes them.`;
-}
-
-function explain(error: unknown, { tell, paintTold = PLAIN }: Terminal): number {
-  if (error instanceof OperatorError) {
-    tell(`${paintTold.bad('holdfast:')} ${error.message}\n  ${error.nextStep}`);
-    return error.exitCode;
-  }
-  if (error instanceof StatusError) {
-    tell(`${paintTold.bad('holdfast:')} the API server refused (${error.reason ?? error.code}): ${error.message}`);
-    return 1;
-  }
-  tell(
-    `${paintTold.bad('holdfast:')} unexpected failure\n${error instanceof Error ? error.stack : describeError(error)}`,
-  );
-  return OUR_FAULT;
 }

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, type Log } from '@holdfast/platform';
 import { readStartConfig } from '../config.ts';
 import { createEmbeddedCluster, type EmbeddedCluster, START_STEPS } from './cluster.ts';
+import { isDataDirectoryInUse } from './data-directory-lock.ts';
 import { createJsonProgress } from './progress.ts';
 
 interface Start {
@@ -13,16 +14,17 @@ interface Start {
   readonly host: string;
   readonly stopTracing: () => Promise<void>;
   readonly log?: Log;
+  readonly onStep?: () => void;
 }
 
-function clusterOf({ dataDir, host, stopTracing, log = createSilentLog() }: Start): EmbeddedCluster {
+function clusterOf({ dataDir, host, stopTracing, log = createSilentLog(), onStep = () => {} }: Start): EmbeddedCluster {
   const random = createSystemRandom();
   const clock = createSystemClock();
   const argv = ['--memory', '--nodes', '0', '--port', '0', '--host', host, '--data-dir', dataDir];
   return createEmbeddedCluster({
     machine: { clock, random, ids: createIds(random), log },
     config: readStartConfig({ argv, env: {} }),
-    progress: createJsonProgress({ steps: START_STEPS, monotonic: () => 0, print: () => {} }),
+    progress: createJsonProgress({ steps: START_STEPS, monotonic: () => 0, print: onStep }),
     tracing: { stop: stopTracing },
   });
 }
@@ -46,4 +48,19 @@ test('a failed start reports why and leaves nothing running, even when a stop fa
   const again = clusterOf({ dataDir, host: '127.0.0.1', stopTracing: async () => {} });
   await again.start();
   await again.stop();
+});
+
+test('a stop during a start gives it up, and frees the data directory', async (t) => {
+  const dataDir = makeFolder(t);
+  const stopTracing = async (): Promise<void> => {};
+  for (let stopAt = 1; stopAt <= START_STEPS; stopAt++) {
+    let [steps, stopping] = [0, Promise.resolve()];
+    const onStep = (): void => {
+      if (++steps === stopAt) stopping = cluster.stop();
+    };
+    const cluster = clusterOf({ dataDir, host: '127.0.0.1', stopTracing, onStep });
+    await assert.rejects(cluster.start(), { code: 'StartGivenUp' }, `after step ${stopAt}`);
+    await stopping;
+    assert.equal(await isDataDirectoryInUse(dataDir), false);
+  }
 });

@@ -82,6 +82,8 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     running.add(opened('store', async () => (await opening.catch(() => undefined))?.close()));
     const pki = await progress.step('certificates', () => certificates);
     const entrance = (await import('./entrance.ts')).createEntrance({ machine, config, pki });
+    // Its thread runs already; the port opens much later.
+    running.add(entrance.https);
     const { createApiFront } = await import('./control-plane.ts');
     const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
@@ -127,8 +129,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
 }
 
 async function startTogether(running: Running, services: readonly Service[]): Promise<void> {
-  running.add(...services);
-  await Promise.all(services.map((service) => service.start()));
+  await Promise.all(services.map((service) => running.start(service)));
 }
 
 function consoleOf(front: ApiFront, url: string): string | undefined {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { cautionsOf } from '@holdfast/pki/flaw';
+import { cautionsOf, serverFlaw } from '@holdfast/pki/flaw';
 import { OperatorError } from '@holdfast/platform';
 import { DataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
@@ -75,7 +75,7 @@ test('a directory with damaged certificates, keys or tokens is refused, and left
   data.serviceAccountKey();
   data.credentials(['node-1']);
   const reads: Readonly<Record<string, () => unknown>> = {
-    'pki/server.crt': () => data.certificates(NAMES, NOW),
+    'pki/ca.crt': () => data.certificates(NAMES, NOW),
     'pki/ca.key': () => data.certificates(NAMES, NOW),
     'pki/service-account.key': () => data.serviceAccountKey(),
     'tokens.csv': () => data.credentials(['node-1']),
@@ -91,7 +91,39 @@ test('a directory with damaged certificates, keys or tokens is refused, and left
   }
 });
 
-test('a lost key is reported; files that a killed start has not written are created', async (t) => {
+test('a server certificate that is lost, damaged or of another key is made anew, and the authority is not touched', async (t) => {
+  const data = directory(t);
+  const first = await data.certificates(NAMES, NOW);
+  const fileOf = (name: string): string => path.join(data.path, 'pki', name);
+  const authority = (): unknown =>
+    ['ca.crt', 'ca.key'].map((name) => [readFileSync(fileOf(name), 'utf8'), statSync(fileOf(name)).ino]);
+  const before = authority();
+  for (const [what, spoil] of [
+    ['removed', () => ['server.crt', 'server.key'].forEach((name) => rmSync(fileOf(name)))],
+    ['certificate lost', () => rmSync(fileOf('server.crt'))],
+    ['key lost', () => rmSync(fileOf('server.key'))],
+    ['certificate damaged', () => writeFileSync(fileOf('server.crt'), 'garbage')],
+    // A renewal that was killed between two files.
+    ['of another key', () => writeFileSync(fileOf('server.key'), first.serverKey)],
+    ['of another authority', () => copyServer(t, data)],
+  ] as const) {
+    const earlier = await data.certificates(NAMES, NOW);
+    await spoil();
+    const mended = await data.certificates(NAMES, NOW);
+    assert.notEqual(mended.serverCertificate, earlier.serverCertificate, what);
+    assert.equal(serverFlaw(mended), undefined, what);
+    assert.deepEqual(await data.certificates(NAMES, NOW), mended, what);
+    assert.deepEqual(authority(), before, what);
+  }
+});
+
+async function copyServer(t: TestContext, { path: target }: DataDirectory): Promise<void> {
+  const other = await directory(t).certificates(NAMES, NOW);
+  writeFileSync(path.join(target, 'pki/server.crt'), other.serverCertificate);
+  writeFileSync(path.join(target, 'pki/server.key'), other.serverKey);
+}
+
+test('a lost authority is reported; files that a killed start has not written are created', async (t) => {
   const data = directory(t);
   await data.certificates(NAMES, NOW);
   const files = ['ca.crt', 'ca.key', 'server.crt', 'server.key'];
@@ -99,11 +131,15 @@ test('a lost key is reported; files that a killed start has not written are crea
     for (const file of files.slice(written)) rmSync(path.join(data.path, 'pki', file));
     await data.certificates(NAMES, NOW);
   }
-  rmSync(path.join(data.path, 'pki', 'ca.key'));
-  await assert.rejects(
-    data.certificates(NAMES, NOW),
-    (error) => isOperatorError('DataDirectoryDamaged')(error) && /pki\/ca.key is missing/.test(String(error)),
-  );
+  for (const file of ['ca.key', 'ca.crt']) {
+    const sound = readFileSync(path.join(data.path, 'pki', file));
+    rmSync(path.join(data.path, 'pki', file));
+    await assert.rejects(
+      data.certificates(NAMES, NOW),
+      (error) => isOperatorError('DataDirectoryDamaged')(error) && String(error).includes(`pki/${file} is missing`),
+    );
+    writeFileSync(path.join(data.path, 'pki', file), sound);
+  }
 });
 
 test('the certificate for aggregated API servers is kept, and renewed when it expires soon or is damaged', async (t) => {
@@ -148,6 +184,39 @@ test('an old directory that others could read is restricted at the start, and sy
   assert.deepEqual(files.map(modeOf), ['600', '600', '600', '600']);
   assert.deepEqual(['.', 'pki', 'nodes', 'nodes/node-1'].map(modeOf), ['700', '700', '700', '700']);
   assert.equal(modeOf('link'), '644');
+});
+
+test('a directory of something else is refused, and left unchanged', (t) => {
+  const { path: folder } = directory(t);
+  const foreign = path.join(folder, 'home');
+  mkdirSync(path.join(foreign, 'pki'), { recursive: true });
+  chmodSync(foreign, 0o755);
+  const [note, plan] = ['note', 'kubeconfig'].map((name) => path.join(foreign, name));
+  assert.ok(note !== undefined && plan !== undefined);
+  writeFileSync(note, '', { mode: 0o644 });
+  assert.throws(() => new DataDirectory(foreign, { ephemeral: true }), isOperatorError('DataDirectoryForeign'));
+  assert.deepEqual([statSync(foreign).mode & 0o777, statSync(note).mode & 0o777], [0o755, 0o644]);
+  // Compose has folders of its containers there before the first start.
+  assert.equal(new DataDirectory(foreign, { ephemeral: false, shared: true }).path, foreign);
+  chmodSync(note, 0o644);
+  writeFileSync(plan, '', { mode: 0o644 });
+  assert.equal(new DataDirectory(foreign, { ephemeral: true }).path, foreign, 'it is one of a cluster');
+  assert.deepEqual([statSync(foreign).mode & 0o777, statSync(plan).mode & 0o777], [0o700, 0o600]);
+  assert.equal(statSync(note).mode & 0o777, 0o644, 'not our file');
+});
+
+test('a directory of a start that was killed early, one on a new disk and that of compose are taken', (t) => {
+  const { path: folder } = directory(t);
+  for (const [at, names] of [
+    ['early', ['runtime', 'pod-network.new']],
+    ['killed', ['tokens.csv.new']],
+    ['disk', ['lost+found']],
+    ['checkout', ['compose']],
+    ['copied', ['store', 'pki']],
+  ] as const) {
+    for (const name of names) mkdirSync(path.join(folder, at, name), { recursive: true });
+    assert.equal(new DataDirectory(path.join(folder, at), { ephemeral: false }).path, path.join(folder, at));
+  }
 });
 
 test('a directory serves one instance at a time, and is free when that one ends', async (t) => {

@@ -1,25 +1,16 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
+import type { Authority, ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
-import { flawOf } from '@holdfast/pki/flaw';
+import { authorityFlaw, serverFlaw } from '@holdfast/pki/flaw';
 import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
+import { makeFolder, OF_OTHERS, PRIVATE_FOLDER, refuseForeign, tightenModes } from './own-folder.ts';
 
 const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 /** A socket's path holds 107 bytes. */
 const NETWORK_FOLDER_MAX_BYTES = 90;
 
@@ -30,15 +21,23 @@ export class DataDirectory {
   readonly #ephemeral: boolean;
   readonly #temporary: string;
 
-  /** `ephemeral` keeps only the kubeconfig. `temporary` is for sockets; default: the directory of the machine. */
-  constructor(directory: string, options: { readonly ephemeral: boolean; readonly temporary?: string }) {
+  /**
+   * `ephemeral` keeps only the kubeconfig. `temporary` is for sockets; default: the directory of the machine. In a `shared`
+   * directory others have folders from the beginning.
+   */
+  constructor(
+    directory: string,
+    options: { readonly ephemeral: boolean; readonly temporary?: string; readonly shared?: boolean },
+  ) {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
     this.#temporary = options.temporary ?? tmpdir();
     try {
       makeFolder(this.path);
+      if (options.shared !== true) refuseForeign(this.path);
       tightenModes(this.path);
     } catch (error) {
+      if (error instanceof OperatorError) throw error;
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
         message: `the data directory ${this.path} cannot be created`,
@@ -67,17 +66,20 @@ export class DataDirectory {
 
   /**
    * Reuses the certificates of an earlier start when they are still valid. The authority stays as long as possible:
-   * clients trust it.
+   * clients trust it. A server certificate that is lost or damaged is made anew by it.
    */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
-    const kept = this.#readPki();
-    if (kept !== undefined && stillFits(kept.serverCertificate, names, nowMs)) return kept;
+    const kept = this.#readAuthority();
+    const server = kept === undefined ? undefined : this.#readServer(kept);
+    if (server !== undefined && stillFits(server.serverCertificate, names, nowMs)) return server;
     const { createClusterPki, withNewServer } = await import('@holdfast/pki/cluster-pki');
     const keepsAuthority = kept !== undefined && !endsSoon(new X509Certificate(kept.caCertificate), nowMs);
     const made = await (keepsAuthority ? withNewServer(kept, names, nowMs) : createClusterPki(names, nowMs));
     if (this.#ephemeral) return made;
     mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
-    for (const [part, file] of PKI_FILES) this.#write(file, made[part]);
+    // An authority that stays is not written again: a crash must not be able to harm it.
+    for (const [part, file] of [...(keepsAuthority ? [] : AUTHORITY_FILES), ...SERVER_FILES])
+      this.#write(file, made[part]);
     return made;
   }
 
@@ -155,26 +157,25 @@ export class DataDirectory {
     return made;
   }
 
-  #readPki(): ClusterPki | undefined {
-    const parts = PKI_FILES.map(([, file]) => this.#read(file));
-    const [caCertificate, caKey, serverCertificate, serverKey] = parts;
-    // A killed start has written the first of these files. A missing file before an existing one was lost.
-    const lost = PKI_FILES.find(
-      (_, i) => parts[i] === undefined && parts.slice(i).some((later) => later !== undefined),
-    );
-    if (lost !== undefined) throw this.#damaged(`${lost[1]} is missing`, 'pki');
-    if (
-      caCertificate === undefined ||
-      caKey === undefined ||
-      serverCertificate === undefined ||
-      serverKey === undefined
-    ) {
-      return undefined;
+  #readAuthority(): Authority | undefined {
+    const [caCertificate, caKey, ...later] = [...AUTHORITY_FILES, ...SERVER_FILES].map(([, file]) => this.#read(file));
+    if (caCertificate !== undefined && caKey !== undefined) {
+      const flaw = authorityFlaw({ caCertificate, caKey });
+      if (flaw !== undefined) throw this.#damaged(flaw, 'pki');
+      return { caCertificate, caKey };
     }
-    const kept = { caCertificate, caKey, serverCertificate, serverKey };
-    const flaw = flawOf(kept);
-    if (flaw !== undefined) throw this.#damaged(flaw, 'pki');
-    return kept;
+    // A first start that was killed has written only the certificate. A missing file before an existing one was lost.
+    const isLost = caKey !== undefined || later.some((file) => file !== undefined);
+    if (isLost) throw this.#damaged(`pki/${caCertificate === undefined ? 'ca.crt' : 'ca.key'} is missing`, 'pki');
+    return undefined;
+  }
+
+  /** Absent unless it is whole: clients trust the authority, so a new one of it can take its place at any time. */
+  #readServer(authority: Authority): ClusterPki | undefined {
+    const [serverCertificate, serverKey] = SERVER_FILES.map(([, file]) => this.#read(file));
+    if (serverCertificate === undefined || serverKey === undefined) return undefined;
+    const kept = { ...authority, serverCertificate, serverKey };
+    return serverFlaw(kept) === undefined ? kept : undefined;
   }
 
   /** Never replaced silently: clients know the old ones. */
@@ -212,16 +213,6 @@ export function networkPathOf(directory: string, temporary = tmpdir()): string {
   return path.join(temporary, `holdfast-${process.getuid?.() ?? 0}`, hash);
 }
 
-/**
- * Creates one folder at a time: with `recursive` Node retries for ever where a file system creates none (/proc, an
- * automounter).
- */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(path.dirname(folder));
-  mkdirSync(folder, { mode: PRIVATE_FOLDER });
-}
-
 /** In a directory where everybody may create it first, and then exchange what is in it. */
 function makeOwnFolder(folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true });
@@ -235,34 +226,12 @@ function makeOwnFolder(folder: string): void {
   });
 }
 
-const OF_OTHERS = 0o077;
-const FOLDERS = ['pki', 'nodes'];
-
-/**
- * Also restricts files that an earlier version or a restored backup left open, but only our own files: a link may point
- * anywhere.
- */
-function tightenModes(folder: string): void {
-  tighten(folder);
-  for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()))
-    tighten(path.join(folder, name));
-  for (const inner of FOLDERS.map((name) => path.join(folder, name))) {
-    if (lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-    tighten(inner);
-    for (const name of readdirSync(inner)) tighten(path.join(inner, name));
-  }
-}
-
-function tighten(file: string): void {
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.isSymbolicLink() || found.uid !== process.getuid?.()) return;
-  if ((found.mode & OF_OTHERS) !== 0) chmodSync(file, found.mode & ~OF_OTHERS & 0o7777);
-}
-
 const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';
-const PKI_FILES = [
+const AUTHORITY_FILES = [
   ['caCertificate', 'pki/ca.crt'],
   ['caKey', 'pki/ca.key'],
+] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
+const SERVER_FILES = [
   ['serverCertificate', 'pki/server.crt'],
   ['serverKey', 'pki/server.key'],
 ] as const satisfies readonly (readonly [keyof ClusterPki, string])[];

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Clock, Ids, Log } from '@holdfast/platform';
+import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platform';
 import { storeLimits } from '@holdfast/platform/store-limit';
 import { ADOPTION_JUMP, type Store, type StoreContent } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
@@ -80,6 +80,21 @@ async function firstContent(
     return { first: { ...content, revision: content.revision + ADOPTION_JUMP }, began };
   }
   const directory = path.join(deps.directory, 'store');
-  await restoreInto(store.kind === 'sqlite' ? { kind: 'sqlite', directory } : store, content, deps);
+  const target = store.kind === 'sqlite' ? ({ kind: 'sqlite', directory } as const) : store;
+  await restoreInto(target, content, deps).catch((error: unknown) => {
+    throw isNotEmpty(error) ? begunAlready(error) : error;
+  });
   return { first: undefined, began };
 }
+
+const isNotEmpty = (error: unknown): error is OperatorError =>
+  error instanceof OperatorError && error.code === 'STORE_NOT_EMPTY';
+
+/** The advice of the store is for a restore: who starts a cluster twice must not move its data away. */
+const begunAlready = (cause: OperatorError): OperatorError =>
+  new OperatorError({
+    code: 'ClusterBegun',
+    message: 'this cluster has begun already, and its store stays as it is',
+    nextStep: 'Start it without --from.',
+    cause,
+  });

@@ -84,12 +84,12 @@ export function clusterHomes(env: Environment): readonly ClusterHome[] {
   return names.sort().map((name) => new ClusterHome(name, env));
 }
 
-export const newRecord = (name: string, createdMs: number): ClusterRecord => ({
+export const newRecord = (name: string, createdMs: number, directory: string): ClusterRecord => ({
   format: FORMAT,
   name,
   createdMs,
   flags: [],
-  directory: process.cwd(),
+  directory,
   mergedInto: [],
 });
 

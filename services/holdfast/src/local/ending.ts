@@ -2,8 +2,10 @@ import { existsSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { networkPathOf } from '../embedded/data-directory.ts';
+import { isDataDirectoryInUse } from '../embedded/data-directory-lock.ts';
 import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from './cluster-home.ts';
 import { launch, untilReady } from './launch.ts';
+import { mayHavePods, usesContainers } from './left-pods.ts';
 import { MadeKubeconfigs } from './made-kubeconfigs.ts';
 import { isAlive, type ProcessIdentity, signalProcess } from './process-identity.ts';
 import { removeContext } from './user-kubeconfig.ts';
@@ -23,7 +25,8 @@ export interface EndingDeps {
 export async function stopCluster(home: ClusterHome, record: ClusterRecord, deps: EndingDeps): Promise<ClusterRecord> {
   const living = livingProcess(record);
   if (living !== undefined) await endProcess(home, living, deps.clock);
-  else if (record.process !== undefined && mayHavePods(home)) await endForgottenPods(home, record, deps);
+  else if (mayHavePods(home, record, deps.env)) await endForgottenPods(home, record, deps);
+  else await refuseOtherUser(home);
   const made = new MadeKubeconfigs(home);
   for (const file of record.mergedInto) {
     const ours = { clock: deps.clock, isMade: made.has(file) };
@@ -78,17 +81,28 @@ export async function endProcess(home: ClusterHome, identity: ProcessIdentity, c
 
 /** A server that was killed leaves the processes of its pods to the next one. So there is a next one, which ends in order. */
 async function endForgottenPods(home: ClusterHome, record: ClusterRecord, deps: EndingDeps): Promise<void> {
-  const launched = launch({ home, flags: record.flags, directory: record.directory, env: deps.env, detached: true });
-  home.write({ ...record, process: launched.identity });
   try {
-    await untilReady(launched, { home, clock: deps.clock, onStep: () => {} });
-  } finally {
-    await endProcess(home, launched.identity, deps.clock);
+    const { directory, flags } = record;
+    // Nobody calls this server, and another cluster may have its port by now.
+    const own = [...flags.filter((flag) => !flag.startsWith('--port=')), '--port=0'];
+    const launched = await launch({ home, flags: own, directory, env: deps.env, detached: true });
+    home.write({ ...record, process: launched.identity });
+    try {
+      await untilReady(launched, { home, clock: deps.clock, onStep: () => {} });
+    } finally {
+      await endProcess(home, launched.identity, deps.clock);
+    }
+  } catch (error) {
+    throw podsLeft(home, usesContainers(home, record, deps.env), error);
   }
 }
 
-/** After another boot no process is left. */
-const mayHavePods = (home: ClusterHome): boolean => existsSync(path.join(home.dataDirectory, 'nodes'));
+/** The directory may be shared: a process of another machine cannot be seen from here, but its lock can. */
+async function refuseOtherUser(home: ClusterHome): Promise<void> {
+  if (!existsSync(path.join(home.dataDirectory, 'lock'))) return;
+  const isUsed = await isDataDirectoryInUse(home.dataDirectory).catch(() => false);
+  if (isUsed) throw usedElsewhere(home);
+}
 
 /** To remove a directory must never remove the files of a mounted volume. */
 function mountsBelow(folder: string): readonly string[] {
@@ -108,6 +122,23 @@ const stillMounted = (home: ClusterHome, point: string): OperatorError =>
     code: 'ClusterMounts',
     message: `the files of the cluster "${home.name}" stay: ${point} is still mounted`,
     nextStep: 'Unmount it, then repeat the command.',
+  });
+
+const podsLeft = (home: ClusterHome, areContainers: boolean, cause: unknown): OperatorError =>
+  new OperatorError({
+    code: 'ClusterPodsLeft',
+    message: `only a server can end the pods that the killed one of the cluster "${home.name}" left, and ${describeError(cause)}`,
+    nextStep: areContainers
+      ? `Correct that, then repeat the command. Or remove the containers of its pods yourself, then ${home.folder}.`
+      : `Correct that, then repeat the command. Or restart this machine, which ends them: then the command needs no server.`,
+    cause,
+  });
+
+const usedElsewhere = (home: ClusterHome): OperatorError =>
+  new OperatorError({
+    code: 'ClusterUsedElsewhere',
+    message: `a process that is not known here uses ${home.dataDirectory}`,
+    nextStep: 'Stop it first. It may run on another machine that has the same home directory.',
   });
 
 const notStopped = (home: ClusterHome, { pid }: ProcessIdentity): OperatorError =>

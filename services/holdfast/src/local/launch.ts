@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { type Clock, invariant, OperatorError } from '@holdfast/platform';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import type { ClusterHome } from './cluster-home.ts';
 import { identityOf, type ProcessIdentity } from './process-identity.ts';
 
@@ -25,14 +26,15 @@ const LOG_MODE = 0o600;
 /** A longer log is put aside before a start; one earlier log is kept. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 
-export function launch({ home, flags, directory, env, detached }: LaunchOptions): Launched {
+export async function launch({ home, flags, directory, env, detached }: LaunchOptions): Promise<Launched> {
   mkdirSync(home.folder, { recursive: true, mode: 0o700 });
   if ((statSync(home.log, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX) renameSync(home.log, `${home.log}.1`);
   const log = openSync(home.log, 'a', LOG_MODE);
   const logOffset = statSync(home.log).size;
   const own = [...process.execArgv, process.argv[1] ?? '', 'start', '--json=true', `--data-dir=${home.dataDirectory}`];
   const child = spawn(process.execPath, [...own, ...flags], {
-    cwd: directory,
+    // The directory may be gone: then a file that a flag names in it is reported as missing.
+    cwd: existsSync(directory) ? directory : home.folder,
     env,
     detached,
     // Without the channel it would outlive a parent that was killed in the foreground.
@@ -40,9 +42,20 @@ export function launch({ home, flags, directory, env, detached }: LaunchOptions)
   });
   closeSync(log);
   const identity = child.pid === undefined ? undefined : identityOf(child.pid);
-  invariant(identity !== undefined, 'the server of a cluster could not be started', { program: process.execPath });
+  await once(child, 'spawn').catch((cause: unknown) => {
+    throw notLaunched(home, cause);
+  });
+  if (identity === undefined) throw notLaunched(home, new Error('its process ended at once'));
   return { child, identity, logOffset };
 }
+
+const notLaunched = (home: ClusterHome, cause: unknown): OperatorError =>
+  new OperatorError({
+    code: 'ClusterNotLaunched',
+    message: `the process of the cluster "${home.name}" cannot be started: ${describeError(cause)}`,
+    nextStep: `Look whether ${process.execPath} may be run, and whether the machine has memory and processes left.`,
+    cause,
+  });
 
 /** A line of `start --json`. */
 export interface StepLine {
@@ -93,8 +106,9 @@ export async function untilReady(
       if (event?.event === 'step') onStep(event);
     }
     told = lines.length;
-    if (hasEnded) throw failed(home, child, lines);
+    // Ctrl-C may end the server, too.
     if (signal?.aborted === true) throw interrupted(home);
+    if (hasEnded) throw failed(home, child, lines);
     if (clock.monotonic() > until) throw tooSlow(home);
     await clock.sleep(POLL_MS);
   }

@@ -18,6 +18,13 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identityOf(identity.pid)?.began === identity.began;
 }
 
+/** False only when the machine has surely been started again since this process began. */
+export function isOfThisBoot({ began }: ProcessIdentity): boolean {
+  const boot = process.platform === 'linux' ? (readIfThere(BOOT_ID_FILE)?.trim() ?? '') : '';
+  const then = began.slice(0, Math.max(0, began.lastIndexOf('/')));
+  return boot === '' || then === '' || then === boot;
+}
+
 /** Sends the signal to this process only, never to a later one of its number. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
   if (!isAlive(identity)) return;

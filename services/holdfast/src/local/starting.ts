@@ -9,6 +9,8 @@ import { type Launched, launch, type ReadyLine, type StepLine, untilReady } from
 export interface StartingDeps {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The directory in which the paths of new flags are. */
+  readonly here: string;
   readonly onStep: (step: StepLine) => void;
   /** Gives up the start. */
   readonly signal?: AbortSignal;
@@ -31,12 +33,13 @@ export async function startNamed(home: ClusterHome, wish: StartWish, deps: Start
   const known = home.read();
   if (known !== undefined && livingProcess(known) !== undefined) return { record: runningAlready(known, wish) };
   const isNew = !existsSync(home.dataDirectory);
-  const flags = wish.flags.length > 0 || known === undefined ? wish.flags : known.flags;
-  const record = { ...(known ?? newRecord(home.name, deps.clock.now())), flags: flags.filter((flag) => !isFrom(flag)) };
-  const launched = launch({
+  const planned = planOf(known ?? newRecord(home.name, deps.clock.now(), deps.here), wish, deps.here);
+  const { flags, directory } = planned;
+  const record = { ...planned, flags: flags.filter((flag) => !isFrom(flag)) };
+  const launched = await launch({
     home,
     flags: [...(await portFlags(flags, known?.url, deps.env)), ...flags],
-    directory: record.directory,
+    directory,
     env: deps.env,
     detached: wish.detached,
   });
@@ -47,12 +50,19 @@ export async function startNamed(home: ClusterHome, wish: StartWish, deps: Start
     home.write(begun);
     return { record: begun, begun: { launched, ready } };
   } catch (error) {
+    // A server that ended by itself may have stumbled over these flags: `down` and the next start use the earlier ones.
+    const kept = launched.child.exitCode === null ? record : (known ?? record);
     await endProcess(home, launched.identity, deps.clock);
     if (isNew) removeCluster(home);
-    else home.write(record);
+    // It may have left pods: `down` looks after them.
+    else home.write({ ...kept, process: launched.identity });
     throw error;
   }
 }
+
+/** New flags come with the directory in which they were typed. */
+export const planOf = (record: ClusterRecord, { flags }: Pick<StartWish, 'flags'>, here: string): ClusterRecord =>
+  flags.length > 0 ? { ...record, flags, directory: here } : record;
 
 /** A snapshot begins a cluster once. */
 const isFrom = (flag: string): boolean => flag.startsWith('--from=');

@@ -15,7 +15,7 @@ const ZONES = [1, 2, 3];
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly profiles?: readonly string[];
-  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly volumes?: readonly string[];
 }
 
@@ -59,6 +59,15 @@ test('each zone has a NATS server, an API server, a scheduler and a controller m
   assert.deepEqual(serviceOf('apiserver-3').volumes, ['history-3-data:/data']);
   assert.ok(Object.hasOwn(compose.services, 'fencer-2'));
   for (const name of ['redis', 'nats']) assert.deepEqual(serviceOf(name).profiles, ['single']);
+});
+
+test('a broken zone keeps no service of the others from its start; all wait for setup', () => {
+  const conditions = Object.values(compose.services).flatMap(({ depends_on: after = {} }) =>
+    Object.entries(after).map(([name, { condition }]) => [name === 'setup', condition]),
+  );
+  assert.ok(conditions.length > 0);
+  for (const [isSetup, condition] of conditions)
+    assert.equal(condition, isSetup ? 'service_completed_successfully' : 'service_started');
 });
 
 test('every component and node knows all API servers and all NATS servers', () => {

@@ -53,7 +53,7 @@ export function prepareState(config: SetupConfig, nowMs: number): Promise<void> 
 }
 
 async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
-  const directory = new DataDirectory(config.stateDirectory, { ephemeral: false });
+  const directory = new DataDirectory(config.stateDirectory, { ephemeral: false, shared: true });
   const dnsNames = [...STANDARD_SERVER_NAMES.dnsNames, ...config.apiServers];
   const pki = await directory.certificates({ ...STANDARD_SERVER_NAMES, dnsNames }, nowMs);
   const credentials = directory.credentials(config.nodes);

@@ -97,6 +97,11 @@ test('a backup under writes is one moment, and comes back equal in a store on di
   assert.equal((await store.write([update])).outcome, 'committed');
   await store.close();
   assert.match((await run('restore', file, '--data-dir', dataDir)).text, /has data, and nothing was restored/);
+  const twice = readStartConfig({ argv: ['--data-dir', dataDir, '--from', file], env: {} });
+  await assert.rejects(beginStore(twice, { ...machine, directory: dataDir }), {
+    message: 'this cluster has begun already, and its store stays as it is',
+    nextStep: 'Start it without --from.',
+  });
 
   const second = await run('restore', file, '--data-dir', path.join(folder, 'second'), '--json');
   const leastWrites = 1;

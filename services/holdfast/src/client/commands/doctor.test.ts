@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { formatKubeconfig } from '@holdfast/pki/kubeconfig';
 import { createSystemClock } from '@holdfast/platform';
 import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import { ClusterHome, newRecord } from '../../local/cluster-home.ts';
@@ -51,6 +52,33 @@ test('doctor sees whether a cluster runs without holding its lock', async (t) =>
   assert.match((await examine(...flags)).lines.join('\n'), /that does not run\n/, 'two look at the same time');
 });
 
+test('a cluster that was stopped is no problem; one of another kubeconfig that does not answer is', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-doctor-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const kubeconfig = path.join(directory, 'kubeconfig');
+  const server = `https://127.0.0.1:${await freePort()}`;
+  const [caCertificate, token] = ['', 'none'];
+  writeFileSync(kubeconfig, formatKubeconfig({ contexts: [{ name: 'one', server }], caCertificate, token }));
+  const flags = [`--data-dir=${directory}`, '--port=0'];
+  const lock = await lockDataDirectory(directory);
+  assert.match((await examine(...flags)).lines.join('\n'), /problem {2}API: /, 'it runs and does not answer');
+  lock.release();
+  const stopped = await examine(...flags);
+  assert.equal(stopped.code, 0, stopped.lines.join('\n'));
+  assert.match(stopped.lines.join('\n'), /ok {7}API: the cluster does not run/);
+  const named = await examine(...flags, `--kubeconfig=${kubeconfig}`);
+  assert.match(named.lines.join('\n'), /problem {2}API: /);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
+
 async function usedPort(t: TestContext): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -73,12 +101,12 @@ test('doctor --name looks where the record of the cluster says, and knows no oth
   const env = { XDG_STATE_HOME: folder };
   const port = await usedPort(t);
   const home = new ClusterHome('two', env);
-  home.write({ ...newRecord('two', 0), url: `https://127.0.0.1:${port}` });
+  home.write({ ...newRecord('two', 0, '/'), url: `https://127.0.0.1:${port}` });
   const { code, lines } = await examineIn(env, '--name=two');
   assert.equal(code, 1);
   assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${port} is in use`));
   assert.match(lines.join('\n'), new RegExp(`data directory: ${home.dataDirectory} is new`));
-  new ClusterHome('new', env).write(newRecord('new', 0));
+  new ClusterHome('new', env).write(newRecord('new', 0, '/'));
   assert.match((await examineIn(env, '--name=new')).lines.join('\n'), /ok {7}port: 127\.0\.0\.1:0 is free/);
   for (const [argv, sentence] of [
     [['--name=tow'], /there is no cluster "tow"\n.*holdfast list/],

@@ -46,16 +46,19 @@ function placeOf(settings: Settings<typeof SETTINGS>, { env }: Terminal): Pick<S
   const { name, kubeconfig, port } = settings;
   if (name === undefined) {
     const dataDir = path.resolve(settings['data-dir'] ?? OWN_FOLDER);
-    return { dataDir, kubeconfig: kubeconfig ?? path.join(dataDir, 'kubeconfig'), port: port ?? USUAL_PORT };
+    const own = path.join(dataDir, 'kubeconfig');
+    const isOwnKubeconfig = kubeconfig === undefined;
+    return { dataDir, kubeconfig: kubeconfig ?? own, isOwnKubeconfig, port: port ?? USUAL_PORT };
   }
   const other = (['data-dir', 'kubeconfig'] as const).find((flag) => settings[flag] !== undefined);
   if (other !== undefined) throw misuse(`--${other} and --name both name a cluster`, 'Leave one of them out.');
   const home = new ClusterHome(name, env);
   const { url } = knownCluster(home);
-  return { dataDir: home.dataDirectory, kubeconfig: home.kubeconfig, port: port ?? portOf(url) };
+  const { dataDirectory: dataDir, kubeconfig: own } = home;
+  return { dataDir, kubeconfig: own, isOwnKubeconfig: true, port: port ?? portOf(url) };
 }
 
-type Place = 'dataDir' | 'kubeconfig' | 'port';
+type Place = 'dataDir' | 'kubeconfig' | 'isOwnKubeconfig' | 'port';
 
 const OWN_FOLDER = '.holdfast';
 const USUAL_PORT = 6_443;

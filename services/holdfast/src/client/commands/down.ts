@@ -3,6 +3,7 @@ import { ClusterHome, clusterHomes, DEFAULT_NAME } from '../../local/cluster-hom
 import { withClusterLock } from '../../local/command-lock.ts';
 import { removeCluster, stopCluster } from '../../local/ending.ts';
 import type { Command, Terminal } from '../command.ts';
+import { explain } from '../explain.ts';
 import { misuse } from '../misuse.ts';
 
 const SETTINGS = {
@@ -23,18 +24,27 @@ export const DOWN: Command = {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {
       terminal.print(`holdfast down [--name NAME | --all]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
-      return;
+      return 0;
     }
     if (words[0] !== undefined) throw misuse(`down does not know "${words[0]}"`, `Use --name ${words[0]}.`);
     if (settings.all && settings.name !== undefined) throw misuse('--all and --name exclude each other', 'Give one.');
     const homes = settings.all
       ? clusterHomes(terminal.env)
       : [new ClusterHome(settings.name ?? DEFAULT_NAME, terminal.env)];
+    let code = 0;
     for (const home of homes) {
-      const outcome = await takeDown(home, settings['keep-data'], terminal);
-      terminal.print(settings.json ? JSON.stringify({ name: home.name, outcome }) : TEXTS[outcome](home));
+      try {
+        const outcome = await takeDown(home, settings['keep-data'], terminal);
+        terminal.print(settings.json ? JSON.stringify({ name: home.name, outcome }) : TEXTS[outcome](home));
+      } catch (error) {
+        if (!settings.all) throw error;
+        // One cluster must not keep the others alive.
+        explain(error, terminal);
+        code = 1;
+      }
     }
     if (homes.length === 0 && !settings.json) terminal.print('There is no cluster.');
+    return code;
   },
 };
 

@@ -8,7 +8,7 @@ import { shareContext } from '../../local/context.ts';
 import { stopCluster } from '../../local/ending.ts';
 import type { Launched, StepLine } from '../../local/launch.ts';
 import { flagsOfOthers, leavesOut } from '../../local/start-flags.ts';
-import { type StartedCluster, startNamed } from '../../local/starting.ts';
+import { type StartedCluster, type StartingDeps, startNamed } from '../../local/starting.ts';
 import { checkKubeconfig, userKubeconfig } from '../../local/user-kubeconfig.ts';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
@@ -80,8 +80,9 @@ async function bringUp(
   if (file !== undefined) checkKubeconfig(file);
   const wish = { flags, detached: settings.detach };
   terminal.live?.show('starting the server');
-  const started = await unlessInterrupted((signal) => startNamed(home, wish, { clock, env, onStep, signal })).finally(
-    () => terminal.live?.show(''),
+  const deps = (signal: AbortSignal): StartingDeps => ({ clock, env, here: process.cwd(), onStep, signal });
+  const started = await unlessInterrupted((signal) => startNamed(home, wish, deps(signal))).finally(() =>
+    terminal.live?.show(''),
   );
   const context = { file, makeCurrent: settings.switch, clock };
   const record = await shareContext(home, started.record, context).catch(async (error: unknown) => {
@@ -177,7 +178,10 @@ async function inForeground(home: ClusterHome, { child, identity }: Launched, te
   try {
     await withClusterLock(home, async () => {
       const record = home.read();
-      if (record?.process?.pid === identity.pid) await stopCluster(home, record, terminal);
+      if (record?.process?.pid !== identity.pid) return;
+      const { process: _, ...rest } = record;
+      // One that stopped in order has left no pods, so no other server has to look for them.
+      await stopCluster(home, child.exitCode === 0 ? rest : record, terminal);
     });
   } catch (error) {
     // The command that ends it does the rest.

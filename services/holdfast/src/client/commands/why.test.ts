@@ -72,6 +72,9 @@ test('why explains a pending pod, a crash loop, an unbound claim and a stuck nam
     big,
     /^pod default\/big waits: none of the 1 nodes fits: 1 Insufficient cpu\. The wait ends when pods that use cpu end/,
   );
+  const untold = await why('pod/big', '--nodes', '--json');
+  assert.deepEqual([untold.code, JSON.parse(untold.out).placement], [0, undefined]);
+  assert.match(untold.err, /^ {2}this API server does not tell what the scheduler found on each node/);
   assert.match(crashes, /^pod default\/crashes waits: container main ends again and again .* with exit code 3/);
   assert.match(data, /^persistentvolumeclaim default\/data waits: its storage class none does not exist/);
   assert.match(

@@ -23,24 +23,25 @@ export const WHY = defineCommand({
     json: { kind: 'boolean', help: 'One JSON document a line: subject, waitsFor, endsWhen, since' },
     nodes: { kind: 'boolean', help: 'For pods without a node: what the scheduler found on each node' },
   },
-  act: async ({ settings, words }, session, { print, clock }) => {
+  act: async ({ settings, words }, session, { print, tell, clock }) => {
     const { named } = await resolveWords(words, session);
     if (named.length === 0) throw misuse('no object was named', 'Name at least one: `why pod/web`.');
     for (const each of named) {
       const now = clock.now();
       const explained = await explainNamed(each, session, now);
       const placement = settings.nodes ? await placementOf(each, session) : undefined;
-      if (settings.json) {
-        print(JSON.stringify({ ...documentOf(explained), ...(placement === undefined ? {} : { placement }) }));
-        continue;
+      const report = typeof placement === 'string' ? undefined : placement;
+      if (settings.json) print(JSON.stringify({ ...documentOf(explained), ...(report && { placement: report }) }));
+      else {
+        print(paragraphOf(explained, now));
+        for (const line of report === undefined ? [] : placementLines(report)) print(line);
       }
-      print(paragraphOf(explained, now));
-      if (placement !== undefined) for (const line of placementLines(placement)) print(line);
+      if (typeof placement === 'string') tell(`  ${placement}`);
     }
   },
 });
 
-async function placementOf({ resource, name }: Named, session: Session): Promise<PlacementReport | undefined> {
+async function placementOf({ resource, name }: Named, session: Session): Promise<PlacementReport | string | undefined> {
   if (resource.plural !== 'pods' || resource.group !== '') return undefined;
   return askPlacement((path) => session.ask(path), { namespace: session.namespace, name });
 }

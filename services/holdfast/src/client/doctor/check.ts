@@ -8,6 +8,8 @@ export interface Subject {
   /** Absolute. */
   readonly dataDir: string;
   readonly kubeconfig: string;
+  /** It is that of the data directory; otherwise its cluster may run anywhere. */
+  readonly isOwnKubeconfig: boolean;
   readonly terminal: Terminal;
 }
 

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
+import { isDataDirectoryInUse } from '../../../embedded/data-directory-lock.ts';
 import { openSession } from '../../session.ts';
 import type { Check, Subject } from '../check.ts';
 import { type Judgement, ok, problem, warning } from '../finding.ts';
@@ -8,6 +10,7 @@ export const API: Check = {
   name: 'API',
   look: async (subject) => {
     if (!existsSync(subject.kubeconfig)) return ok(`there is no cluster yet (${subject.kubeconfig} does not exist)`);
+    if (await isStopped(subject)) return ok('the cluster does not run');
     try {
       return judgeHealth(await readHealth(subject));
     } catch (error) {
@@ -16,6 +19,12 @@ export const API: Check = {
     }
   },
 };
+
+/** The check of the data directory tells when it cannot be read. */
+async function isStopped({ dataDir, isOwnKubeconfig }: Subject): Promise<boolean> {
+  if (!isOwnKubeconfig || !existsSync(path.join(dataDir, 'lock'))) return false;
+  return !(await isDataDirectoryInUse(dataDir).catch(() => true));
+}
 
 async function readHealth({ kubeconfig, terminal }: Subject): Promise<string> {
   await using session = await openSession({ kubeconfig, name: undefined, namespace: undefined }, terminal);

@@ -1,0 +1,65 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { OperatorError } from '@holdfast/platform';
+
+export const PRIVATE_FOLDER = 0o700;
+export const OF_OTHERS = 0o077;
+
+/** Files in a data directory. Each may have been left as `.new` by a start that was killed. */
+const FILES = ['lock', 'tokens.csv', 'kubeconfig', 'runtime', 'pod-network'];
+const FOLDERS = ['pki', 'nodes'];
+/** Their contents have their own modes. `compose` is the state of that form, which the folder `.holdfast` has beside. */
+const OTHER_FOLDERS = ['store', 'history', 'network', 'compose'];
+/** A directory with one of these has had a cluster. */
+const MARKS = ['lock', 'tokens.csv', 'kubeconfig'];
+/** A new file system has it. */
+const OF_THE_SYSTEM = 'lost+found';
+const FILE_OF_STORE = /^store\.sqlite(?:-wal|-shm)?$/;
+
+/**
+ * Creates one folder at a time: with `recursive` Node retries for ever where a file system creates none (/proc, an
+ * automounter).
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  mkdirSync(folder, { mode: PRIVATE_FOLDER });
+}
+
+/** A directory that has other things may be anything, such as a home: its modes must not change, nor may pods be hidden from it. */
+export function refuseForeign(folder: string): void {
+  const names = readdirSync(folder);
+  if (names.some((name) => MARKS.includes(name))) return;
+  const foreign = names.find((name) => !isOurs(name) && name !== OF_THE_SYSTEM);
+  if (foreign === undefined) return;
+  throw new OperatorError({
+    code: 'DataDirectoryForeign',
+    message: `${folder} is not a data directory: it has ${foreign} and none of the files of a cluster`,
+    nextStep: `Name a new or empty directory with --data-dir, such as ${path.join(folder, 'holdfast')}.`,
+    exitCode: 2,
+  });
+}
+
+const isOurs = (name: string): boolean => isOurFile(name) || FOLDERS.includes(name) || OTHER_FOLDERS.includes(name);
+
+const isOurFile = (name: string): boolean => FILES.includes(name.replace(/\.new$/, '')) || FILE_OF_STORE.test(name);
+
+/**
+ * Also restricts files that an earlier version or a restored backup left open, but only our own files: a link may point
+ * anywhere.
+ */
+export function tightenModes(folder: string): void {
+  tighten(folder);
+  for (const name of readdirSync(folder)) if (isOurFile(name)) tighten(path.join(folder, name));
+  for (const inner of FOLDERS.map((name) => path.join(folder, name))) {
+    if (lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+    tighten(inner);
+    for (const name of readdirSync(inner)) tighten(path.join(inner, name));
+  }
+}
+
+function tighten(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isSymbolicLink() || found.uid !== process.getuid?.()) return;
+  if ((found.mode & OF_OTHERS) !== 0) chmodSync(file, found.mode & ~OF_OTHERS & 0o7777);
+}

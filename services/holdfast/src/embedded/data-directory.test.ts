@@ -194,7 +194,21 @@ test('a directory of something else is refused, and left unchanged', (t) => {
   const [note, plan] = ['note', 'kubeconfig'].map((name) => path.join(foreign, name));
   assert.ok(note !== undefined && plan !== undefined);
   writeFileSync(note, '', { mode: 0o644 });
-  assert.throws(() => new DataDirectory(foreign, { ephemeral: true }), isOperatorError('DataDirectoryForeign'));
+  const elsewhere = { home: '/home', here: '/' };
+  for (const places of [
+    { ...elsewhere, home: foreign },
+    { ...elsewhere, here: path.join(foreign, 'pki') },
+  ])
+    assert.throws(
+      () => new DataDirectory(foreign, { ephemeral: true, places }),
+      isOperatorError('DataDirectoryForeign'),
+    );
+  chmodSync(foreign, 0o777);
+  assert.throws(
+    () => new DataDirectory(foreign, { ephemeral: true, places: elsewhere }),
+    isOperatorError('DataDirectoryForeign'),
+  );
+  chmodSync(foreign, 0o755);
   assert.deepEqual([statSync(foreign).mode & 0o777, statSync(note).mode & 0o777], [0o755, 0o644]);
   // Compose has folders of its containers there before the first start.
   assert.equal(new DataDirectory(foreign, { ephemeral: false, shared: true }).path, foreign);
@@ -203,6 +217,17 @@ test('a directory of something else is refused, and left unchanged', (t) => {
   assert.equal(new DataDirectory(foreign, { ephemeral: true }).path, foreign, 'it is one of a cluster');
   assert.deepEqual([statSync(foreign).mode & 0o777, statSync(plan).mode & 0o777], [0o700, 0o600]);
   assert.equal(statSync(note).mode & 0o777, 0o644, 'not our file');
+});
+
+test('a directory that somebody made for the cluster may have the files of its flags', (t) => {
+  const { path: folder } = directory(t);
+  const made = path.join(folder, 'cluster');
+  mkdirSync(made);
+  const policy = path.join(made, 'audit-policy.yaml');
+  writeFileSync(policy, '', { mode: 0o644 });
+  const places = { home: '/home', here: '/' };
+  assert.equal(new DataDirectory(made, { ephemeral: false, places }).path, made);
+  assert.equal(statSync(policy).mode & 0o777, 0o644);
 });
 
 test('a directory of a start that was killed early, one on a new disk and that of compose are taken', (t) => {

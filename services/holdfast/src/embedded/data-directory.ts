@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Authority, ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
@@ -8,7 +8,7 @@ import { authorityFlaw, serverFlaw } from '@holdfast/pki/flaw';
 import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
-import { makeFolder, OF_OTHERS, PRIVATE_FOLDER, refuseForeign, tightenModes } from './own-folder.ts';
+import { makeFolder, OF_OTHERS, type Places, PRIVATE_FOLDER, refuseForeign, tightenModes } from './own-folder.ts';
 
 const PRIVATE_FILE = 0o600;
 /** A socket's path holds 107 bytes. */
@@ -27,14 +27,19 @@ export class DataDirectory {
    */
   constructor(
     directory: string,
-    options: { readonly ephemeral: boolean; readonly temporary?: string; readonly shared?: boolean },
+    options: {
+      readonly ephemeral: boolean;
+      readonly temporary?: string;
+      readonly shared?: boolean;
+      readonly places?: Places;
+    },
   ) {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
     this.#temporary = options.temporary ?? tmpdir();
     try {
       makeFolder(this.path);
-      if (options.shared !== true) refuseForeign(this.path);
+      if (options.shared !== true) refuseForeign(this.path, options.places ?? { home: homedir(), here: process.cwd() });
       tightenModes(this.path);
     } catch (error) {
       if (error instanceof OperatorError) throw error;

@@ -4,6 +4,7 @@ import { OperatorError } from '@holdfast/platform';
 
 export const PRIVATE_FOLDER = 0o700;
 export const OF_OTHERS = 0o077;
+const WRITTEN_BY_OTHERS = 0o022;
 
 /** Files in a data directory. Each may have been left as `.new` by a start that was killed. */
 const FILES = ['lock', 'tokens.csv', 'kubeconfig', 'runtime', 'pod-network'];
@@ -26,18 +27,44 @@ export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: PRIVATE_FOLDER });
 }
 
-/** A directory that has other things may be anything, such as a home: its modes must not change, nor may pods be hidden from it. */
-export function refuseForeign(folder: string): void {
+export interface Places {
+  readonly home: string;
+  /** The working directory. */
+  readonly here: string;
+}
+
+/**
+ * A directory that has other things and that others use, such as a home: its modes must not change, nor may it be hidden from
+ * pods. A directory that somebody made for this cluster may have files that the flags name.
+ */
+export function refuseForeign(folder: string, { home, here }: Places): void {
   const names = readdirSync(folder);
   if (names.some((name) => MARKS.includes(name))) return;
   const foreign = names.find((name) => !isOurs(name) && name !== OF_THE_SYSTEM);
-  if (foreign === undefined) return;
+  const holds = [home, here].some((place) => isIn(folder, place));
+  if (foreign === undefined || !(holds || isOfOthers(folder))) return;
   throw new OperatorError({
     code: 'DataDirectoryForeign',
     message: `${folder} is not a data directory: it has ${foreign} and none of the files of a cluster`,
     nextStep: `Name a new or empty directory with --data-dir, such as ${path.join(folder, 'holdfast')}.`,
     exitCode: 2,
   });
+}
+
+/** True for the folder itself, too. */
+const isIn = (folder: string, place: string): boolean => {
+  const way = path.relative(folder, place);
+  return way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+};
+
+/** A folder of the system, of another user, or one in which others write. */
+function isOfOthers(folder: string): boolean {
+  const { mode, uid } = lstatSync(folder);
+  return (
+    path.dirname(path.dirname(folder)) === path.dirname(folder) ||
+    uid !== process.getuid?.() ||
+    (mode & WRITTEN_BY_OTHERS) !== 0
+  );
 }
 
 const isOurs = (name: string): boolean => isOurFile(name) || FOLDERS.includes(name) || OTHER_FOLDERS.includes(name);

@@ -5,7 +5,7 @@ import { createVirtualClock } from '@holdfast/platform/testing';
 import type { NatsConnection } from 'nats';
 import { LOG_GUARANTEE_AGAIN_MS, LOG_GUARANTEE_INTERVAL_MS, LOG_GUARANTEE_VALID_MS } from '../limits.ts';
 import { GuaranteeCheck } from './guarantee-check.ts';
-import { baseStreamConfig, logNames, logStreamConfig } from './layout.ts';
+import { baseStreamConfig, encodeRecord, logNames, logStreamConfig } from './layout.ts';
 
 const names = logNames();
 const lineage = { incarnation: '0123456789', epoch: 1 };
@@ -15,11 +15,15 @@ const MONITORS = ['a', 'b', 'c'];
 /** Servers that answer as the test says: `down` have no monitoring address, `lax` do not sync. */
 function makeCheck() {
   const clock = createVirtualClock();
-  const world = { down: [''], lax: [''], checks: 0, stored: 0 };
+  const world = { down: [''], lax: [''], checks: 0, stored: 0, record: current };
   const state = { first_seq: 1, last_seq: 7, bytes: 1 };
   const connection = {
     info: { version: '2.15.1' },
     request: async (subject: string) => {
+      if (subject.includes('.MSG.GET.')) {
+        const message = { seq: 1, data: encodeRecord(world.record).toString('base64') };
+        return { string: () => JSON.stringify({ message }) };
+      }
       const isBase = subject.endsWith(names.baseStream);
       const config = isBase ? baseStreamConfig(names, 3) : logStreamConfig(names, lineage, 3);
       return { string: () => JSON.stringify({ created: current.created, config, state }) };
@@ -71,6 +75,13 @@ test('a server that answers something else is believed at once, and when it is m
   await clock.advance(LOG_GUARANTEE_AGAIN_MS);
   await check.runIfDue();
   assert.deepEqual(check.standing.broken, []);
+});
+
+test('I5: a record that names another log by now ends the service', async () => {
+  const { check, world } = makeCheck();
+  world.record = { ...current, stream: 'HOLDFAST_LOG_89abcdef_1' };
+  await check.run();
+  assert.match(check.standing.broken.join(), /names another log \(stream HOLDFAST_LOG_89abcdef_1\)/);
 });
 
 test('a check tells the replica how far the log has come', async () => {

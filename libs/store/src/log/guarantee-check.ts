@@ -4,6 +4,7 @@ import { type Finding, findingsOf, type MonitorReading } from './guarantees.ts';
 import { streamInfo } from './jetstream.ts';
 import type { LogReplica } from './log-replica.ts';
 import { readMonitor } from './monitor.ts';
+import { readCurrent } from './open-log.ts';
 
 export interface GuaranteeOptions {
   readonly clock: Clock;
@@ -66,8 +67,9 @@ export class GuaranteeCheck {
         ...monitors.map((url) => this.#readingOf(url)),
       ]);
       if (stream !== undefined) this.#replica.sawStored(stream.lastSequence);
+      const record = base === undefined ? undefined : await readCurrent(connection, names);
       const serverVersion = connection.info?.version ?? '0';
-      const evidence = { serverVersion, base, log: stream, monitors: readings };
+      const evidence = { serverVersion, base, log: stream, record, monitors: readings };
       const found = findingsOf(evidence, { names, current, replicas, acceptOldServers });
       if (found.broken.join() !== this.#finding.broken.join())
         log.warn('what the log relies on has changed', { broken: found.broken });

@@ -15,14 +15,14 @@ import { type Lineage, type Revision, StoreHalted, StoreUnavailable, type WriteR
 import { type Command, encodeEntry, type LoggedWrite } from './entry.ts';
 import { store, streamInfo } from './jetstream.ts';
 import { type CurrentLog, type LogNames, logNames } from './layout.ts';
-import { LogLink } from './link.ts';
+import { type Dial, LogLink } from './link.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { incompleteError, unreachableError } from './open-errors.ts';
 import { openLog } from './open-log.ts';
 import { Proposer } from './proposer.ts';
 import { Publications } from './publications.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
-import { IncompleteLog, loadSnapshot } from './snapshots.ts';
+import { IncompleteLog, loadSnapshot, type SnapshotPlace } from './snapshots.ts';
 import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
 import { LogTail } from './tail.ts';
 import { uselessBecause } from './useless-server.ts';
@@ -53,8 +53,8 @@ export class LogReplica {
   #readings = 0;
 
   /** Connects, and finds or creates the log. Nothing is read from it yet. */
-  static async open(options: ReplicaOptions): Promise<LogReplica> {
-    const replica = new LogReplica(options);
+  static async open(options: ReplicaOptions, dial?: Dial): Promise<LogReplica> {
+    const replica = new LogReplica(options, dial);
     try {
       await replica.#findLog();
       return replica;
@@ -64,7 +64,7 @@ export class LogReplica {
     }
   }
 
-  private constructor(options: ReplicaOptions) {
+  private constructor(options: ReplicaOptions, dial: Dial | undefined) {
     this.#options = options;
     this.names = logNames(options.name);
     this.#inboxPrefix = `_INBOX_${options.user ?? 'anyone'}`;
@@ -83,6 +83,7 @@ export class LogReplica {
     const credentials = { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { password }) };
     this.#link = new LogLink({
       access: { servers, ...credentials, ...(tls === undefined ? {} : { tls }) },
+      ...(dial === undefined ? {} : { dial }),
       inboxPrefix: this.#inboxPrefix,
       clock,
       log,
@@ -285,11 +286,15 @@ export class LogReplica {
   }
 
   async #load(): Promise<void> {
+    const { place, firstSequence } = await this.#findBeginning();
+    this.#adoptMachine(new StateMachine(await loadSnapshot(place, firstSequence)));
+  }
+
+  async #findBeginning(): Promise<{ readonly place: SnapshotPlace; readonly firstSequence: number }> {
     const place = this.#snapshotPlace();
     const info = place === undefined ? undefined : await streamInfo(place.connection, this.current.stream);
     if (place === undefined || info === undefined) throw new StoreUnavailable('the log cannot be read');
-    const machine = new StateMachine(await loadSnapshot(place, info.firstSequence));
-    this.#adoptMachine(machine);
+    return { place, firstSequence: info.firstSequence };
   }
 
   #adoptMachine(machine: StateMachine): void {
@@ -334,7 +339,7 @@ export class LogReplica {
     this.#proposer?.onSkipped();
     for (let incomplete = 0; isWanted(); ) {
       try {
-        await this.#loadAndFollow();
+        await this.#loadAndFollow(sequence);
         if (isWanted()) this.#isCaughtUp = true;
         return;
       } catch (error) {
@@ -347,8 +352,11 @@ export class LogReplica {
     }
   }
 
-  async #loadAndFollow(): Promise<void> {
-    await this.#load();
+  /** An earlier attempt may have read on from a snapshot that is older than what it has read by now. */
+  async #loadAndFollow(sequence: number): Promise<void> {
+    const { place, firstSequence } = await this.#findBeginning();
+    if (Math.max(firstSequence, sequence) > this.#machine.position + 1)
+      this.#adoptMachine(new StateMachine(await loadSnapshot(place, firstSequence)));
     const { connection } = this;
     if (connection !== undefined && this.#haltReason === undefined) void this.#tail?.establish(connection);
     await this.#reachEnd();

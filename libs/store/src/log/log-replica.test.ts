@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { LogServers, noteWarnings, writeEach } from './testing.ts';
+import { pod } from '../contract/support.ts';
+import { OutcomeUnknown } from '../port.ts';
+import { LogServers, noteWarnings, write, writeEach } from './testing.ts';
 
 const namesFrom = (first: number, count: number): readonly string[] =>
   Array.from({ length: count }, (_, n) => `p${first + n}`);
@@ -22,4 +24,35 @@ test('a process that read on after a snapshot needs no newer one when it did not
   servers.takesEntries = () => true;
   await servers.until(() => away.trouble() === undefined, 'it serves again');
   await away.close();
+});
+
+test('what was sent while a snapshot was loaded may be in that snapshot: its outcome is unknown', async () => {
+  const servers = new LogServers();
+  const away = await servers.open();
+  const mend = servers.cut(away);
+  const writer = await servers.open();
+  await writeEach(servers, writer, namesFrom(0, 20));
+  await servers.snapshotAt(10);
+  await servers.snapshotAt(15);
+  let isLoading = false;
+  const { promise: written, resolve: goOn } = Promise.withResolvers<void>();
+  servers.beforeRequest = async (subject) => {
+    if (!subject.includes('.MSG.GET.')) return;
+    isLoading = true;
+    await written;
+  };
+  mend();
+  await servers.until(() => isLoading, 'it asks for the snapshots');
+  const before = servers.last;
+  const outcome = away.write(write('sent')).catch((error: unknown) => error);
+  await servers.until(() => servers.last > before, 'its entry is stored');
+  servers.beforeRequest = async () => undefined;
+  await writeEach(servers, writer, namesFrom(20, 10));
+  await servers.snapshotAt(servers.last - 4);
+  await servers.snapshotAt(servers.last - 2);
+  goOn();
+  assert.ok((await servers.settle(outcome)) instanceof OutcomeUnknown);
+  await servers.until(() => away.trouble() === undefined, 'it serves again');
+  assert.notEqual(away.table.get(pod('sent')), undefined);
+  await Promise.all([away, writer].map((each) => each.close()));
 });

@@ -301,6 +301,8 @@ export class LogReplica {
     const { revision } = machine.table;
     assertNotOlder(placeOf(this.#machine), placeOf(machine));
     this.#machine = machine;
+    // What was sent until now may have had its effect in the part that the snapshot has.
+    this.#proposer?.onSkipped();
     const unbounded = Number.POSITIVE_INFINITY;
     if (this.#feed === undefined)
       this.#feed = new ChangeFeed({ start: revision, maxChanges: unbounded, maxBytes: unbounded });
@@ -336,7 +338,6 @@ export class LogReplica {
       reading === this.#readings && !this.#isClosed && this.#haltReason === undefined && this.#failure === undefined;
     this.#isCaughtUp = false;
     this.#options.log.warn('the log was dropped up to here; loading a snapshot', { sequence });
-    this.#proposer?.onSkipped();
     for (let incomplete = 0; isWanted(); ) {
       try {
         await this.#loadAndFollow(sequence);

@@ -4,6 +4,7 @@ import { createVirtualClock } from '@holdfast/platform/testing';
 import type { MsgHdrs, NatsConnection } from 'nats';
 import { create, pod } from '../contract/support.ts';
 import { LOG_TICK_MS } from '../limits.ts';
+import type { LoggedWrite } from './entry.ts';
 import { integer, record, text } from './json.ts';
 import { encodeRecord, logNames } from './layout.ts';
 import { LogReplica } from './log-replica.ts';
@@ -28,6 +29,8 @@ const refusal = (code: number): Answer => ({ error: { err_code: code, descriptio
 export class LogServers {
   readonly clock = createVirtualClock();
   readonly entries = new Map<number, Buffer>();
+  /** Also what was dropped. */
+  readonly #history: Buffer[] = [];
   readonly #base = new Map<string, { readonly sequence: number; readonly data: Buffer }>();
   readonly #connections = new Set<ServedConnection>();
   first = 1;
@@ -91,6 +94,7 @@ export class LogServers {
   append(data: Buffer): number {
     this.last += 1;
     this.entries.set(this.last, data);
+    this.#history.push(data);
     for (const connection of this.#connections) connection.deliver();
     return this.last;
   }
@@ -104,8 +108,7 @@ export class LogServers {
   /** Takes a snapshot of the state at an entry; the log is dropped up to the snapshot before. */
   async snapshotAt(position: number): Promise<void> {
     const machine = new StateMachine();
-    for (let sequence = 1; sequence <= position; sequence++)
-      machine.apply(sequence, this.entries.get(sequence) ?? assert.fail(`no entry ${sequence}`));
+    for (const [index, data] of this.#history.slice(0, position).entries()) machine.apply(index + 1, data);
     const current = { lineage, stream: STREAM, created: CREATED };
     const connection = await this.dial();
     await takeSnapshot({ connection, names, current }, machine.state, { dueAfterEntries: 0 });
@@ -230,7 +233,7 @@ class ServedConnection {
   }
 }
 
-const write = (name: string) => ({ id: name, room: 'ordinary' as const, operations: [create(pod(name))] });
+export const write = (name: string): LoggedWrite => ({ id: name, room: 'ordinary', operations: [create(pod(name))] });
 
 /** Writes objects of these names, each as an entry of its own. */
 export async function writeEach(servers: LogServers, replica: LogReplica, names: readonly string[]): Promise<void> {

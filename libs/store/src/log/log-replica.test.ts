@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { pod } from '../contract/support.ts';
+import { LOG_MOVE_ON_AFTER_MS, LOG_REQUEST_TIMEOUT_MS, LOG_SNAPSHOT_PART_BYTES } from '../limits.ts';
 import { OutcomeUnknown } from '../port.ts';
 import { LogServers, noteWarnings, write, writeEach } from './testing.ts';
 
@@ -54,5 +55,27 @@ test('what was sent while a snapshot was loaded may be in that snapshot: its out
   assert.ok((await servers.settle(outcome)) instanceof OutcomeUnknown);
   await servers.until(() => away.trouble() === undefined, 'it serves again');
   assert.notEqual(away.table.get(pod('sent')), undefined);
+  await Promise.all([away, writer].map((each) => each.close()));
+});
+
+test('a snapshot that takes long to load arrives on one connection, although nothing else comes back meanwhile', async () => {
+  const servers = new LogServers();
+  const { log, warnings } = noteWarnings();
+  const away = await servers.open({ log, servers: ['nats://a', 'nats://b'] });
+  const mend = servers.cut(away);
+  const writer = await servers.open();
+  const large = JSON.stringify('x'.repeat(LOG_SNAPSHOT_PART_BYTES));
+  await writeEach(servers, writer, namesFrom(0, 10), large);
+  await servers.snapshotAt(servers.last - 1);
+  await servers.snapshotAt(servers.last);
+  servers.beforeRequest = async (subject) => {
+    if (subject.includes('.MSG.GET.')) await servers.clock.sleep(LOG_REQUEST_TIMEOUT_MS / 2);
+  };
+  const reading = away.barrier().catch(() => 'given up');
+  mend();
+  await servers.until(() => away.trouble() === undefined, 'it serves again');
+  assert.ok(servers.clock.monotonic() > LOG_MOVE_ON_AFTER_MS, 'it took long');
+  assert.equal(warnings.filter((warning) => warning.startsWith('moving on')).length, 0);
+  assert.equal(await reading, 'given up');
   await Promise.all([away, writer].map((each) => each.close()));
 });

@@ -51,6 +51,8 @@ export class LogReplica {
   #isClosed = false;
   /** A reading of the log that began later takes the place of one that is under way. */
   #readings = 0;
+  /** When a part of a snapshot came last. */
+  #partAt = Number.NEGATIVE_INFINITY;
 
   /** Connects, and finds or creates the log. Nothing is read from it yet. */
   static async open(options: ReplicaOptions, dial?: Dial): Promise<LogReplica> {
@@ -286,11 +288,15 @@ export class LogReplica {
   }
 
   async #load(): Promise<void> {
-    const { place, firstSequence } = await this.#findBeginning();
-    this.#adoptMachine(new StateMachine(await loadSnapshot(place, firstSequence)));
+    await this.#loadFrom(await this.#findBeginning());
   }
 
-  async #findBeginning(): Promise<{ readonly place: SnapshotPlace; readonly firstSequence: number }> {
+  async #loadFrom({ place, firstSequence }: Beginning): Promise<void> {
+    const onPart = (): void => void (this.#partAt = this.#options.clock.monotonic());
+    this.#adoptMachine(new StateMachine(await loadSnapshot(place, { firstSequence, onPart })));
+  }
+
+  async #findBeginning(): Promise<Beginning> {
     const place = this.#snapshotPlace();
     const info = place === undefined ? undefined : await streamInfo(place.connection, this.current.stream);
     if (place === undefined || info === undefined) throw new StoreUnavailable('the log cannot be read');
@@ -355,9 +361,8 @@ export class LogReplica {
 
   /** An earlier attempt may have read on from a snapshot that is older than what it has read by now. */
   async #loadAndFollow(sequence: number): Promise<void> {
-    const { place, firstSequence } = await this.#findBeginning();
-    if (Math.max(firstSequence, sequence) > this.#machine.position + 1)
-      this.#adoptMachine(new StateMachine(await loadSnapshot(place, firstSequence)));
+    const beginning = await this.#findBeginning();
+    if (Math.max(beginning.firstSequence, sequence) > this.#machine.position + 1) await this.#loadFrom(beginning);
     const { connection } = this;
     if (connection !== undefined && this.#haltReason === undefined) void this.#tail?.establish(connection);
     await this.#reachEnd();
@@ -450,7 +455,7 @@ export class LogReplica {
   #moveOnUnlessUseful(): void {
     const reason = uselessBecause({
       storedAgoMs: this.#publications.storedAgoMs,
-      heardAgoMs: this.#tail?.silentForMs ?? 0,
+      heardAgoMs: Math.min(this.#tail?.silentForMs ?? 0, this.#options.clock.monotonic() - this.#partAt),
       refusal: this.#publications.lastRefusal,
     });
     if (reason !== undefined) this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
@@ -460,6 +465,12 @@ export class LogReplica {
     const { connection, names } = this;
     return connection === undefined ? undefined : { connection, names, current: this.current };
   }
+}
+
+/** Where the log begins, and how snapshots are read. */
+interface Beginning {
+  readonly place: SnapshotPlace;
+  readonly firstSequence: number;
 }
 
 const placeOf = ({ position, claim, table }: StateMachine): Seen => ({

@@ -64,11 +64,14 @@ export async function takeSnapshot(
  * Loads the oldest snapshot from which the log is complete; without any, the log has to be complete from its first
  * entry. Only the log of the first epoch is: every later one begins with a snapshot.
  */
-export async function loadSnapshot(place: SnapshotPlace, firstSequence: number): Promise<MachineState> {
+export async function loadSnapshot(
+  place: SnapshotPlace,
+  { firstSequence, onPart }: { readonly firstSequence: number; readonly onPart: () => void },
+): Promise<MachineState> {
   const manifests = (await readManifests(place))?.manifests;
   for (const manifest of [manifests?.previous, manifests?.newest]) {
     if (manifest === undefined || manifest.position + 1 < firstSequence) continue;
-    const state = await loadParts(place, manifest);
+    const state = await loadParts(place, manifest, onPart);
     if (state !== undefined) return state;
   }
   if (firstSequence > 1) {
@@ -132,6 +135,7 @@ async function dropBefore({ connection, names, current }: SnapshotPlace, kept: M
 async function loadParts(
   { connection, names, current }: SnapshotPlace,
   { position, parts, digest }: Manifest,
+  onPart: () => void,
 ): Promise<MachineState | undefined> {
   const messages: Buffer[] = [];
   const found = digestOfParts();
@@ -139,6 +143,7 @@ async function loadParts(
     const subject = names.partSubject(current.lineage, position, part);
     const message = await lastMessage(connection, names.baseStream, subject);
     if (message === undefined) return undefined;
+    onPart();
     found.add(message.data);
     messages.push(message.data);
   }

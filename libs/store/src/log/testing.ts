@@ -233,11 +233,20 @@ class ServedConnection {
   }
 }
 
-export const write = (name: string): LoggedWrite => ({ id: name, room: 'ordinary', operations: [create(pod(name))] });
+export const write = (name: string, value?: string): LoggedWrite => ({
+  id: name,
+  room: 'ordinary',
+  operations: [create(pod(name), value)],
+});
 
 /** Writes objects of these names, each as an entry of its own. */
-export async function writeEach(servers: LogServers, replica: LogReplica, names: readonly string[]): Promise<void> {
-  for (const name of names) await servers.settle(replica.write(write(name)));
+export async function writeEach(
+  servers: LogServers,
+  replica: LogReplica,
+  names: readonly string[],
+  value?: string,
+): Promise<void> {
+  for (const name of names) await servers.settle(replica.write(write(name, value)));
 }
 
 /** A log of messages that are warnings. */

@@ -1,8 +1,10 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
 import { pod } from '../contract/support.ts';
-import { LOG_MOVE_ON_AFTER_MS, LOG_REQUEST_TIMEOUT_MS, LOG_SNAPSHOT_PART_BYTES } from '../limits.ts';
-import { OutcomeUnknown } from '../port.ts';
+import { ADOPTION_JUMP, LOG_MOVE_ON_AFTER_MS, LOG_REQUEST_TIMEOUT_MS, LOG_SNAPSHOT_PART_BYTES } from '../limits.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../port.ts';
+import { adoptLogStore } from './adopt.ts';
 import { LogServers, noteWarnings, write, writeEach } from './testing.ts';
 
 const namesFrom = (first: number, count: number): readonly string[] =>
@@ -79,3 +81,37 @@ test('a snapshot that takes long to load arrives on one connection, although not
   assert.equal(await reading, 'given up');
   await Promise.all([away, writer].map((each) => each.close()));
 });
+
+/** Servers whose log has lost its last entries, although a snapshot has them. */
+async function makeRegressed(lost: number): Promise<LogServers> {
+  const servers = new LogServers();
+  const writer = await servers.open();
+  await writeEach(servers, writer, namesFrom(0, 20));
+  await writer.close();
+  await servers.snapshotAt(10);
+  await servers.snapshotAt(servers.last);
+  servers.lose(lost);
+  return servers;
+}
+
+for (const lost of [1, 5]) {
+  for (const acknowledges of [true, false]) {
+    const how = acknowledges ? 'acknowledged' : 'read';
+    test(`I5: a log that ends ${lost} before its newest snapshot is not served once an entry is ${how}`, async () => {
+      const servers = await makeRegressed(lost);
+      servers.acknowledges = acknowledges;
+      const replica = await servers.open();
+      assert.match(replica.haltedBy ?? '', /the log went back/);
+      await assert.rejects(replica.barrier(), StoreUnavailable);
+      await replica.close();
+    });
+  }
+
+  test(`an adoption of a log that ends ${lost} before its newest snapshot continues with the snapshot`, async () => {
+    const servers = await makeRegressed(lost);
+    const machine = { clock: servers.clock, ids: createIds(createSystemRandom()), log: createSilentLog() };
+    const options = { ...machine, servers: ['nats://a'] };
+    const revision = await servers.settle(adoptLogStore(options, () => servers.dial()));
+    assert.equal(revision, ADOPTION_JUMP + 20);
+  });
+}

@@ -51,6 +51,8 @@ export class LogReplica {
   #isClosed = false;
   /** A reading of the log that began later takes the place of one that is under way. */
   #readings = 0;
+  /** The position of the newest snapshot: a log that ends before it has lost what was acknowledged. */
+  #knownUpTo = 0;
   /** When a part of a snapshot came last. */
   #partAt = Number.NEGATIVE_INFINITY;
 
@@ -77,7 +79,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       connection: () => this.connection,
       place: () => ({ stream: this.current.stream, subject: this.names.logSubject(this.lineage) }),
-      position: () => this.#machine.position,
+      position: () => Math.max(this.#machine.position, this.#knownUpTo),
       onRefused: () => this.#proposer?.onRefused(),
       onWentBack: (what) => this.halt(`the log went back: ${what}`),
     });
@@ -293,7 +295,9 @@ export class LogReplica {
 
   async #loadFrom({ place, firstSequence }: Beginning): Promise<void> {
     const onPart = (): void => void (this.#partAt = this.#options.clock.monotonic());
-    this.#adoptMachine(new StateMachine(await loadSnapshot(place, { firstSequence, onPart })));
+    const { state, newestPosition } = await loadSnapshot(place, { firstSequence, onPart });
+    this.#knownUpTo = Math.max(this.#knownUpTo, newestPosition);
+    this.#adoptMachine(new StateMachine(state));
   }
 
   async #findBeginning(): Promise<Beginning> {
@@ -324,6 +328,7 @@ export class LogReplica {
     for (;;) {
       try {
         await this.#voice.barrier();
+        this.#assertLogReaches();
         return;
       } catch (error) {
         if (this.#isClosed || this.#haltReason !== undefined || this.#failure !== undefined) throw error;
@@ -332,6 +337,14 @@ export class LogReplica {
         position = this.#machine.position;
       }
     }
+  }
+
+  /** Invariant I5: the entry of the barrier was sent after the newest snapshot was known, so it comes behind that. */
+  #assertLogReaches(): void {
+    const { position } = this.#machine;
+    if (position > this.#knownUpTo) return;
+    this.halt(`the log went back: it ends at entry ${position}, and a snapshot has entry ${this.#knownUpTo}`);
+    throw new StoreHalted(this.#haltReason ?? 'halted');
   }
 
   /**

@@ -20,6 +20,12 @@ export class IncompleteLog extends Error {
   override readonly name = 'IncompleteLog';
 }
 
+export interface LoadedSnapshot {
+  readonly state: MachineState;
+  /** Up to here, the log was there when the newest snapshot was taken. */
+  readonly newestPosition: number;
+}
+
 export interface SnapshotPlace {
   readonly connection: NatsConnection;
   readonly names: LogNames;
@@ -67,19 +73,29 @@ export async function takeSnapshot(
 export async function loadSnapshot(
   place: SnapshotPlace,
   { firstSequence, onPart }: { readonly firstSequence: number; readonly onPart: () => void },
-): Promise<MachineState> {
+): Promise<LoadedSnapshot> {
   const manifests = (await readManifests(place))?.manifests;
+  const newestPosition = manifests?.newest.position ?? 0;
   for (const manifest of [manifests?.previous, manifests?.newest]) {
     if (manifest === undefined || manifest.position + 1 < firstSequence) continue;
     const state = await loadParts(place, manifest, onPart);
-    if (state !== undefined) return state;
+    if (state !== undefined) return { state, newestPosition };
   }
   if (firstSequence > 1) {
     throw new IncompleteLog(`the log begins at ${firstSequence}, and no complete snapshot reaches that far`);
   }
   const { epoch } = place.current.lineage;
   if (epoch > 1) throw new IncompleteLog(`the snapshot with which epoch ${epoch} begins is missing or damaged`);
-  return emptyState();
+  return { state: emptyState(), newestPosition };
+}
+
+/** A snapshot that is complete, whose parts are loaded only on request. */
+export async function findNewestSnapshot(
+  place: SnapshotPlace,
+): Promise<{ readonly position: number; readonly load: () => Promise<MachineState | undefined> } | undefined> {
+  const newest = (await readManifests(place))?.manifests.newest;
+  if (newest === undefined) return undefined;
+  return { position: newest.position, load: () => loadParts(place, newest) };
 }
 
 async function readManifests(
@@ -135,7 +151,7 @@ async function dropBefore({ connection, names, current }: SnapshotPlace, kept: M
 async function loadParts(
   { connection, names, current }: SnapshotPlace,
   { position, parts, digest }: Manifest,
-  onPart: () => void,
+  onPart?: () => void,
 ): Promise<MachineState | undefined> {
   const messages: Buffer[] = [];
   const found = digestOfParts();
@@ -143,7 +159,7 @@ async function loadParts(
     const subject = names.partSubject(current.lineage, position, part);
     const message = await lastMessage(connection, names.baseStream, subject);
     if (message === undefined) return undefined;
-    onPart();
+    onPart?.();
     found.add(message.data);
     messages.push(message.data);
   }

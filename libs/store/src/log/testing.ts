@@ -40,6 +40,8 @@ export class LogServers {
   beforeRequest: (subject: string) => Promise<void> = async () => undefined;
   /** False: entries are lost on the way. */
   takesEntries: () => boolean = () => true;
+  /** False: entries are stored, and nobody says so. */
+  acknowledges = true;
   readonly #away = new Set<LogReplica>();
 
   constructor() {
@@ -97,6 +99,12 @@ export class LogServers {
     this.#history.push(data);
     for (const connection of this.#connections) connection.deliver();
     return this.last;
+  }
+
+  /** Loses what was stored last. */
+  lose(count: number): void {
+    this.#history.splice(-count);
+    for (const end = this.last - count; this.last > end; this.last--) this.entries.delete(this.last);
   }
 
   put(subject: string, data: Buffer): number {
@@ -187,6 +195,7 @@ class ServedConnection {
   publish(subject: string, payload: Uint8Array, options?: { readonly reply?: string }): void {
     if (this.#isClosed || !this.#servers.takesEntries()) return;
     const answer = JSON.stringify(this.#servers.answer(subject, payload, undefined));
+    if (!this.#servers.acknowledges) return;
     const reply = options?.reply ?? '';
     const inbox = `${reply.slice(0, reply.lastIndexOf('.'))}.*`;
     this.#callbacks.get(inbox)?.(null, { subject: reply, string: () => answer });

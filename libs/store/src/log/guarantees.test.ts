@@ -50,6 +50,8 @@ test('I8: a server that does not sync before it acknowledges is named, one whose
   assert.deepEqual(one, { broken: [], cautions: ['c does not answer: refused'] });
   const two = findingsOf(evidence({ monitors: [a, silent, { ...silent, url: 'd' }] }), wanted);
   assert.match(two.broken.join(), /seen on 1 of 3/);
+  const few = findingsOf(evidence({ monitors: [a] }), wanted);
+  assert.match(few.broken.join(), /seen on 1 of 3 .*needs 2 monitoring addresses \(--store-monitors\), not 1/);
   assert.match(findingsOf(evidence({ monitors: [] }), wanted).broken.join(), /--store-monitors/);
 });
 

@@ -124,8 +124,12 @@ function syncFindings(monitors: readonly MonitorReading[], replicas: number): Fi
   const broken = seen.flatMap(({ url, answer }) => judgeSync(url, answer));
   const cautions = monitors.flatMap(monitorCautions);
   const majority = Math.floor(replicas / 2) + 1;
-  if (seen.length >= Math.min(majority, monitors.length)) return { broken, cautions };
-  return { broken: [...broken, `sync_interval is seen on ${seen.length} of ${replicas} NATS servers`], cautions };
+  if (seen.length >= majority) return { broken, cautions };
+  const few =
+    monitors.length < majority
+      ? `; it needs ${majority} monitoring addresses (--store-monitors), not ${monitors.length}`
+      : '';
+  return { broken: [...broken, `sync_interval is seen on ${seen.length} of ${replicas} NATS servers${few}`], cautions };
 }
 
 /** A server that turned its JetStream off, as one does whose disk is full, acknowledges nothing: it breaks no promise. */

@@ -2,9 +2,16 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
 import { pod } from '../contract/support.ts';
-import { ADOPTION_JUMP, LOG_MOVE_ON_AFTER_MS, LOG_REQUEST_TIMEOUT_MS, LOG_SNAPSHOT_PART_BYTES } from '../limits.ts';
+import {
+  ADOPTION_JUMP,
+  LOG_INCOMPLETE_READINGS,
+  LOG_MOVE_ON_AFTER_MS,
+  LOG_REQUEST_TIMEOUT_MS,
+  LOG_SNAPSHOT_PART_BYTES,
+} from '../limits.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../port.ts';
 import { adoptLogStore } from './adopt.ts';
+import { encodeEntry } from './entry.ts';
 import { LogServers, noteWarnings, write, writeEach } from './testing.ts';
 
 const namesFrom = (first: number, count: number): readonly string[] =>
@@ -115,3 +122,52 @@ for (const lost of [1, 5]) {
     assert.equal(revision, ADOPTION_JUMP + 20);
   });
 }
+
+/** Takes two snapshots whenever somebody has read which there are, so that those are dropped: as often as asked. */
+function outrun(servers: LogServers, times: number): void {
+  let isOutrunning = false;
+  let left = times;
+  servers.beforeRequest = async (_subject, body) => {
+    if (isOutrunning || left === 0 || !body.includes('.parts.')) return;
+    isOutrunning = true;
+    left -= 1;
+    const { last } = servers;
+    for (const payload of [1, 2]) servers.append(strangeEntry(`${last} ${payload}`));
+    await servers.snapshotAt(last + 1);
+    await servers.snapshotAt(last + 2);
+    isOutrunning = false;
+  };
+}
+
+const strangeEntry = (session: string): Buffer =>
+  encodeEntry({ session, number: 1, claim: undefined, limits: undefined, command: undefined, writes: [] });
+
+test('snapshots that are dropped while they are loaded are no lost entries: nobody is halted', async () => {
+  const servers = new LogServers();
+  const away = await servers.open();
+  const mend = servers.cut(away);
+  const writer = await servers.open();
+  await writeEach(servers, writer, namesFrom(0, 20));
+  await writer.close();
+  await servers.snapshotAt(10);
+  await servers.snapshotAt(20);
+  // Each reading tries both snapshots.
+  outrun(servers, 2 * (LOG_INCOMPLETE_READINGS + 1));
+  mend();
+  await servers.until(() => away.trouble() === undefined && away.revision === 20, 'it serves again');
+  assert.equal(away.haltedBy, undefined);
+  await away.close();
+});
+
+test('a process that starts and is outrun by snapshots reads them again', async () => {
+  const servers = new LogServers();
+  const writer = await servers.open();
+  await writeEach(servers, writer, namesFrom(0, 20));
+  await writer.close();
+  await servers.snapshotAt(10);
+  await servers.snapshotAt(20);
+  outrun(servers, 2);
+  const late = await servers.open();
+  assert.equal(late.revision, 20);
+  await late.close();
+});

@@ -172,7 +172,7 @@ export class LogReplica {
   /** Loads the newest snapshot, follows the log from there, and resolves when everything so far has been applied. */
   async catchUp(): Promise<void> {
     const { clock, ids, limits, writeDeadlineMs } = this.#options;
-    await this.#load();
+    await this.#loadFirst();
     if (this.#haltReason !== undefined) return;
     this.#proposer = new Proposer({
       clock,
@@ -291,6 +291,20 @@ export class LogReplica {
 
   async #load(): Promise<void> {
     await this.#loadFrom(await this.#findBeginning());
+  }
+
+  /** Snapshots may be replaced, or a connection lost, while they are loaded. */
+  async #loadFirst(): Promise<void> {
+    for (let reading = 1; ; reading++) {
+      try {
+        await this.#load();
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || this.#isClosed || reading >= LOG_INCOMPLETE_READINGS) throw error;
+        this.#options.log.warn('the log cannot be read yet', { reason: describeError(error) });
+        await this.#options.clock.sleep(LOG_RETRY_LONGEST_MS);
+      }
+    }
   }
 
   async #loadFrom({ place, firstSequence }: Beginning): Promise<void> {

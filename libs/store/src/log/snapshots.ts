@@ -1,6 +1,7 @@
 import { invariant } from '@holdfast/platform';
 import type { NatsConnection } from 'nats';
 import { LOG_SNAPSHOT_BYTES, LOG_SNAPSHOT_ENTRIES } from '../limits.ts';
+import { StoreUnavailable } from '../port.ts';
 import { lastMessage, purge, store } from './jetstream.ts';
 import type { CurrentLog, LogNames } from './layout.ts';
 import {
@@ -74,13 +75,17 @@ export async function loadSnapshot(
   place: SnapshotPlace,
   { firstSequence, onPart }: { readonly firstSequence: number; readonly onPart: () => void },
 ): Promise<LoadedSnapshot> {
-  const manifests = (await readManifests(place))?.manifests;
+  const listed = await readManifests(place);
+  const manifests = listed?.manifests;
   const newestPosition = manifests?.newest.position ?? 0;
   for (const manifest of [manifests?.previous, manifests?.newest]) {
     if (manifest === undefined || manifest.position + 1 < firstSequence) continue;
     const state = await loadParts(place, manifest, onPart);
     if (state !== undefined) return { state, newestPosition };
   }
+  // Other processes may have dropped these snapshots meanwhile, and the log with them.
+  if ((await readManifests(place))?.sequence !== listed?.sequence)
+    throw new StoreUnavailable('newer snapshots were taken while one was loaded');
   if (firstSequence > 1) {
     throw new IncompleteLog(`the log begins at ${firstSequence}, and no complete snapshot reaches that far`);
   }

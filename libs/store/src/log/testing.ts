@@ -37,7 +37,7 @@ export class LogServers {
   last = 0;
   #baseLast = 0;
   /** What a request waits for before it is answered; rejects: it is not answered. */
-  beforeRequest: (subject: string) => Promise<void> = async () => undefined;
+  beforeRequest: (subject: string, body: string) => Promise<void> = async () => undefined;
   /** False: entries are lost on the way. */
   takesEntries: () => boolean = () => true;
   /** False: entries are stored, and nobody says so. */
@@ -206,7 +206,7 @@ class ServedConnection {
     body: Uint8Array | string,
     { headers }: { readonly headers?: MsgHdrs } = {},
   ): Promise<{ string(): string }> {
-    await this.#servers.beforeRequest(subject);
+    await this.#servers.beforeRequest(subject, body.toString());
     if (this.#isClosed) throw new Error('the connection is closed');
     const answer = this.#servers.answer(subject, Buffer.from(body), headers);
     if (subject.startsWith('$JS.API.CONSUMER.CREATE.')) this.#consume(record(JSON.parse(body.toString())));

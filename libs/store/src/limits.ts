@@ -162,7 +162,7 @@ export const LOG_PINGS_UNANSWERED = 3;
 export const LOG_RETRY_FIRST_MS = 50;
 export const LOG_RETRY_LONGEST_MS = 1_000;
 export const LOG_START_TIMEOUT_MS = 30_000;
-/** Log: a running process that finds this often in a row that the log lacks entries halts the store. */
+/** Log: a running process that finds this often in a row that the log lacks entries halts the store. A start reads as often. */
 export const LOG_INCOMPLETE_READINGS = 5;
 /** Log: the consumer says that it lives; after this silence it is replaced. */
 export const LOG_HEARTBEAT_MS = 500;

@@ -7,5 +7,6 @@ export type { ObjectReader } from './cache/reader.ts';
 export { withRevision as spliceResourceVersion } from './cache/stored-json.ts';
 export { createDirectNodes, type DirectNodes } from './proxy/direct-nodes.ts';
 export type { NodeGateway } from './proxy/node-gateway.ts';
+export { publisherOptions } from './relay/index.ts';
 export { createSharedStates, type SharedStates } from './shared-states.ts';
 export { createTokenSigner, type TokenSigner } from './tokens/jwt.ts';

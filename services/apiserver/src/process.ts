@@ -26,7 +26,7 @@ import { type Encryption, NO_ENCRYPTION } from './encryption/setting.ts';
 import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
 import { historyOptions } from './history/open.ts';
 import { type LogStoreConfig, storeForm } from './log-store-settings.ts';
-import { createRelay } from './relay/index.ts';
+import { createRelay, publisherOptions } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
 export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {
@@ -167,17 +167,9 @@ async function publish(
   config: BusConfig,
   deps: Tools & { readonly store: Store; readonly api: ApiServer },
 ): Promise<readonly Service[]> {
-  const { clock, log, api } = deps;
+  const { clock, log, api, store } = deps;
   const password = config.passwordFile === undefined ? undefined : (await readSettingFile(config.passwordFile)).trim();
-  const bus: Bus = createNatsBus({
-    role: 'publisher',
-    servers: config.servers,
-    clock,
-    log,
-    ...(config.user === undefined ? {} : { user: config.user }),
-    ...(password === undefined ? {} : { password }),
-    ...(config.tls === undefined ? {} : { tls: config.tls }),
-  });
+  const bus: Bus = createNatsBus({ ...publisherOptions(config, { store, password }), clock, log });
   return [
     opened('bus', () => bus.close()),
     createRelay({ ...deps, bus, knownState: api.knownState }),

@@ -43,7 +43,7 @@ export interface NatsBusOptions extends NatsAccess {
   readonly role: 'publisher' | 'consumer';
   readonly clock: Clock;
   readonly log: Log;
-  /** Publishers only: the incarnation of the store behind the stream. A stream of another incarnation is dropped. */
+  /** Publishers only: a public name of the history behind the stream. A stream of another history is dropped. */
   readonly incarnation?: string;
 }
 

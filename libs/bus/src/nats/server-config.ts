@@ -124,6 +124,7 @@ function permissionsOf(role: NatsRole): Permissions {
         publish: {
           allow: [
             `${LOG_NAME}.>`,
+            '$JS.API.STREAM.NAMES',
             '$JS.API.STREAM.*.*',
             '$JS.API.STREAM.MSG.GET.*',
             '$JS.API.CONSUMER.CREATE.*.*',

@@ -1,3 +1,4 @@
+import { invariant } from '@holdfast/platform';
 import type { NatsConnection } from 'nats';
 import { ADOPTION_JUMP } from '../limits.ts';
 import { type Lineage, type Revision, StoreUnavailable } from '../port.ts';
@@ -5,9 +6,11 @@ import { beginEpoch, firstState } from './begin-epoch.ts';
 import { encodeEntry } from './entry.ts';
 import { DEFAULT_REPLICAS } from './guarantee-check.ts';
 import { lastMessage, store } from './jetstream.ts';
+import type { Dial } from './link.ts';
 import { LogReplica } from './log-replica.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { movedError } from './open-errors.ts';
+import { findNewestSnapshot } from './snapshots.ts';
 import type { MachineState } from './state-machine.ts';
 
 export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
@@ -15,15 +18,18 @@ export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
 /**
  * Ends a halt: continues with what the log and its snapshots contain, in a log of the next epoch. The old log gets a
  * halt as its last effective entry, so no API server that still runs writes behind the point of adoption; it stays, as
- * evidence.
+ * evidence. Where the log ends before the newest snapshot, it has lost what that one has: then the snapshot is the content.
  */
-export async function adoptLogStore(options: AdoptLogOptions): Promise<Revision> {
-  const replica = await LogReplica.open(options);
+export async function adoptLogStore(options: AdoptLogOptions, dial?: Dial): Promise<Revision> {
+  const replica = await LogReplica.open(options, dial);
   try {
-    const { connection, names, lineage } = replica;
+    const { connection, names, lineage, current } = replica;
     if (connection === undefined) throw new StoreUnavailable('the connection was lost; try again');
-    const last = await closeLog(connection, replica, options.ids.uuid());
-    const adopted = nextEpoch(await replica.readUpTo(last));
+    const newest = await findNewestSnapshot({ connection, names, current });
+    const closed = await closeLog(connection, replica, options.ids.uuid());
+    const isRegressed = newest !== undefined && newest.position >= closed.from;
+    if (isRegressed) options.log.warn('the log ends before its newest snapshot, which is adopted', { ...closed });
+    const adopted = nextEpoch((isRegressed ? await newest.load() : undefined) ?? (await replica.readUpTo(closed.upTo)));
     const next: Lineage = { incarnation: lineage.incarnation, epoch: lineage.epoch + 1 };
     const before = await lastMessage(connection, names.baseStream, names.recordSubject);
     const replicas = options.replicas ?? DEFAULT_REPLICAS;
@@ -41,17 +47,23 @@ export async function adoptLogStore(options: AdoptLogOptions): Promise<Revision>
   }
 }
 
-/** Resolves with the sequence up to which the old log counts. */
-async function closeLog(connection: NatsConnection, { current, names }: LogReplica, session: string): Promise<number> {
+/** Resolves with the sequences of the entries that close the old log. It counts up to the last one. */
+async function closeLog(
+  connection: NatsConnection,
+  { current, names }: LogReplica,
+  session: string,
+): Promise<{ readonly from: number; readonly upTo: number }> {
   const base = { session, claim: undefined, limits: undefined, writes: [] };
   const reason = 'the store was adopted and continues in the next epoch: restart this API server';
   const subject = names.logSubject(current.lineage);
-  let last = 0;
+  const sequences: number[] = [];
   for (const [index, command] of ([{ kind: 'open' }, { kind: 'halt', reason }] as const).entries()) {
     const data = encodeEntry({ ...base, number: index + 1, command });
-    last = (await store(connection, { stream: current.stream, subject, data })) ?? 0;
+    const sequence = await store(connection, { stream: current.stream, subject, data });
+    invariant(sequence !== undefined, 'an entry is stored whatever was there');
+    sequences.push(sequence);
   }
-  return last;
+  return { from: Math.min(...sequences), upTo: Math.max(...sequences) };
 }
 
 /** The objects as they are; their history, sessions and write ids end with the epoch. */

@@ -4,8 +4,9 @@ import { createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import type { NatsConnection } from 'nats';
 import { LOG_GUARANTEE_AGAIN_MS, LOG_GUARANTEE_INTERVAL_MS, LOG_GUARANTEE_VALID_MS } from '../limits.ts';
-import { GuaranteeCheck } from './guarantee-check.ts';
-import { baseStreamConfig, logNames, logStreamConfig } from './layout.ts';
+import { StoreUnavailable } from '../port.ts';
+import { GuaranteeCheck, type GuaranteeOptions } from './guarantee-check.ts';
+import { baseStreamConfig, encodeRecord, logNames, logStreamConfig } from './layout.ts';
 
 const names = logNames();
 const lineage = { incarnation: '0123456789', epoch: 1 };
@@ -13,13 +14,18 @@ const current = { lineage, stream: names.logStream(lineage), created: '2026-11-2
 const MONITORS = ['a', 'b', 'c'];
 
 /** Servers that answer as the test says: `down` have no monitoring address, `lax` do not sync. */
-function makeCheck() {
+function makeCheck(more: Partial<GuaranteeOptions> = {}) {
   const clock = createVirtualClock();
-  const world = { down: [''], lax: [''], checks: 0, stored: 0 };
+  const world = { down: [''], lax: [''], checks: 0, stored: 0, record: current, isDumb: false };
   const state = { first_seq: 1, last_seq: 7, bytes: 1 };
   const connection = {
     info: { version: '2.15.1' },
     request: async (subject: string) => {
+      if (world.isDumb) throw new Error('no answer');
+      if (subject.includes('.MSG.GET.')) {
+        const message = { seq: 1, data: encodeRecord(world.record).toString('base64') };
+        return { string: () => JSON.stringify({ message }) };
+      }
       const isBase = subject.endsWith(names.baseStream);
       const config = isBase ? baseStreamConfig(names, 3) : logStreamConfig(names, lineage, 3);
       return { string: () => JSON.stringify({ created: current.created, config, state }) };
@@ -32,7 +38,7 @@ function makeCheck() {
     current,
     sawStored: (sequence: number) => void (world.stored = sequence),
   };
-  const options = { clock, log: createSilentLog(), monitors: MONITORS };
+  const options = { clock, log: createSilentLog(), monitors: MONITORS, ...more };
   const check = new GuaranteeCheck(replica, options, async (_clock, url) => {
     if (url === 'a') world.checks += 1;
     if (world.down.includes(url)) return { url, answer: undefined, failure: 'refused' };
@@ -71,6 +77,37 @@ test('a server that answers something else is believed at once, and when it is m
   await clock.advance(LOG_GUARANTEE_AGAIN_MS);
   await check.runIfDue();
   assert.deepEqual(check.standing.broken, []);
+});
+
+test('I8: before the first check has come through nothing counts as in force, and it is repeated', async () => {
+  const { clock, check, world } = makeCheck({ startTimeoutMs: 10_000 });
+  world.isDumb = true;
+  const first = check.runFirst();
+  await clock.advance(5_000);
+  assert.deepEqual(check.standing.broken, ['nothing has been checked yet']);
+  world.isDumb = false;
+  await clock.advance(1_000);
+  await first;
+  assert.deepEqual(check.standing.broken, []);
+});
+
+test('I8: a start without a check is refused in time; where that is accepted, it is a caution', async () => {
+  const refused = makeCheck({ startTimeoutMs: 10_000 });
+  refused.world.isDumb = true;
+  const first = refused.check.runFirst().catch((error: unknown) => error);
+  await refused.clock.advance(11_000);
+  assert.ok((await first) instanceof StoreUnavailable);
+  const accepted = makeCheck({ allowUnsafe: true });
+  accepted.world.isDumb = true;
+  await accepted.check.runFirst();
+  assert.deepEqual(accepted.check.standing, { broken: [], cautions: ['nothing has been checked yet'] });
+});
+
+test('I5: a record that names another log by now ends the service', async () => {
+  const { check, world } = makeCheck();
+  world.record = { ...current, stream: 'HOLDFAST_LOG_89abcdef_1' };
+  await check.run();
+  assert.match(check.standing.broken.join(), /names another log \(stream HOLDFAST_LOG_89abcdef_1\)/);
 });
 
 test('a check tells the replica how far the log has come', async () => {

@@ -1,9 +1,17 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
-import { LOG_GUARANTEE_AGAIN_MS, LOG_GUARANTEE_INTERVAL_MS, LOG_GUARANTEE_VALID_MS } from '../limits.ts';
+import {
+  LOG_GUARANTEE_AGAIN_MS,
+  LOG_GUARANTEE_INTERVAL_MS,
+  LOG_GUARANTEE_VALID_MS,
+  LOG_RETRY_LONGEST_MS,
+  LOG_START_TIMEOUT_MS,
+} from '../limits.ts';
+import { StoreUnavailable } from '../port.ts';
 import { type Finding, findingsOf, type MonitorReading } from './guarantees.ts';
 import { streamInfo } from './jetstream.ts';
 import type { LogReplica } from './log-replica.ts';
 import { readMonitor } from './monitor.ts';
+import { readCurrent } from './open-log.ts';
 
 export interface GuaranteeOptions {
   readonly clock: Clock;
@@ -12,9 +20,12 @@ export interface GuaranteeOptions {
   readonly monitors?: readonly string[];
   readonly allowUnsafe?: boolean;
   readonly acceptOldServers?: boolean;
+  readonly startTimeoutMs?: number;
 }
 
 export const DEFAULT_REPLICAS = 3;
+
+const UNCHECKED: Finding = { broken: ['nothing has been checked yet'], cautions: [] };
 
 type CheckedReplica = Pick<LogReplica, 'connection' | 'names' | 'current' | 'sawStored'>;
 
@@ -25,7 +36,8 @@ export class GuaranteeCheck {
   readonly #read: typeof readMonitor;
   /** What each monitoring address answered last, and when. */
   readonly #answers = new Map<string, { readonly reading: MonitorReading; readonly at: number }>();
-  #finding: Finding = { broken: [], cautions: [] };
+  /** `undefined`: nothing has been checked yet. */
+  #finding: Finding | undefined;
   #checkedAt: number;
   #triedAt: number;
 
@@ -40,7 +52,7 @@ export class GuaranteeCheck {
   /** What was found last. A check that has not come through for long is a finding. */
   get standing(): Finding {
     const { clock, allowUnsafe = false } = this.#options;
-    const { broken, cautions } = this.#finding;
+    const { broken, cautions } = this.#finding ?? UNCHECKED;
     const ageMs = clock.monotonic() - this.#checkedAt;
     const stale = ageMs > LOG_GUARANTEE_VALID_MS ? [`nothing could be checked for ${Math.round(ageMs / 1_000)} s`] : [];
     const all = [...broken, ...stale];
@@ -53,12 +65,22 @@ export class GuaranteeCheck {
     if (this.#options.clock.monotonic() - this.#triedAt >= waitMs) await this.run();
   }
 
-  /** Looks again. Without a connection the last finding stays, until it is too old. */
-  async run(): Promise<void> {
+  /** Looks until a check has come through. Rejects when none does in time, unless that is accepted. */
+  async runFirst(): Promise<void> {
+    const { clock, allowUnsafe = false, startTimeoutMs = LOG_START_TIMEOUT_MS } = this.#options;
+    const deadline = clock.monotonic() + startTimeoutMs;
+    while (!(await this.run()) && !allowUnsafe) {
+      if (clock.monotonic() >= deadline) throw new StoreUnavailable('what the log relies on could not be checked');
+      await clock.sleep(LOG_RETRY_LONGEST_MS);
+    }
+  }
+
+  /** Looks again. Without a connection the last finding stays, until it is too old. False: nothing was found out. */
+  async run(): Promise<boolean> {
     const { clock, log, replicas = DEFAULT_REPLICAS, monitors = [], acceptOldServers = false } = this.#options;
     const { connection, names, current } = this.#replica;
     this.#triedAt = clock.monotonic();
-    if (connection === undefined) return;
+    if (connection === undefined) return false;
     try {
       const [base, stream, ...readings] = await Promise.all([
         streamInfo(connection, names.baseStream),
@@ -66,15 +88,18 @@ export class GuaranteeCheck {
         ...monitors.map((url) => this.#readingOf(url)),
       ]);
       if (stream !== undefined) this.#replica.sawStored(stream.lastSequence);
+      const record = base === undefined ? undefined : await readCurrent(connection, names);
       const serverVersion = connection.info?.version ?? '0';
-      const evidence = { serverVersion, base, log: stream, monitors: readings };
+      const evidence = { serverVersion, base, log: stream, record, monitors: readings };
       const found = findingsOf(evidence, { names, current, replicas, acceptOldServers });
-      if (found.broken.join() !== this.#finding.broken.join())
+      if (found.broken.join() !== (this.#finding?.broken ?? []).join())
         log.warn('what the log relies on has changed', { broken: found.broken });
       this.#finding = found;
       this.#checkedAt = clock.monotonic();
+      return true;
     } catch (error) {
       log.warn('what the log relies on could not be checked', { reason: describeError(error) });
+      return false;
     }
   }
 

@@ -14,6 +14,7 @@ function evidence(change: Partial<Evidence> = {}, logSettings: Readonly<Record<s
     serverVersion: '2.15.1',
     base: { ...stream, config: { ...baseStreamConfig(names, 3) } },
     log: { ...stream, config: { ...logStreamConfig(names, lineage, 3), ...logSettings } },
+    record: current,
     monitors: ['a', 'b', 'c'].map((url) => ({ url, answer: { config: { sync_always: true } }, failure: undefined })),
     ...change,
   };
@@ -49,6 +50,8 @@ test('I8: a server that does not sync before it acknowledges is named, one whose
   assert.deepEqual(one, { broken: [], cautions: ['c does not answer: refused'] });
   const two = findingsOf(evidence({ monitors: [a, silent, { ...silent, url: 'd' }] }), wanted);
   assert.match(two.broken.join(), /seen on 1 of 3/);
+  const few = findingsOf(evidence({ monitors: [a] }), wanted);
+  assert.match(few.broken.join(), /seen on 1 of 3 .*needs 2 monitoring addresses \(--store-monitors\), not 1/);
   assert.match(findingsOf(evidence({ monitors: [] }), wanted).broken.join(), /--store-monitors/);
 });
 
@@ -70,6 +73,16 @@ test('I5, I8: a stream that is gone or was created anew is not served, all findi
   const { broken } = findingsOf(evidence({ log: anew, base: undefined, serverVersion: '2.9.10' }), wanted);
   assert.equal(broken.length, 3);
   assert.match(broken.join(), /2\.9\.10.*HOLDFAST_STORE does not exist.*created anew/);
+});
+
+test('I5, I8: a record that is gone or names another log is not served', () => {
+  assert.deepEqual(findingsOf(evidence({ record: undefined }), wanted).broken, [
+    'stream HOLDFAST_STORE has no record of the log',
+  ]);
+  for (const other of [{ stream: 'HOLDFAST_LOG_89abcdef_1' }, { created: '2027-01-01T00:00:00Z' }]) {
+    const { broken } = findingsOf(evidence({ record: { ...current, ...other } }), wanted);
+    assert.match(broken.join(), /^the record of stream HOLDFAST_STORE names another log/);
+  }
 });
 
 test('I12: a replica that is not current is a caution, and so is a version with known faults', () => {

@@ -8,6 +8,8 @@ export interface Evidence {
   readonly serverVersion: string;
   readonly base: StreamInfo | undefined;
   readonly log: StreamInfo | undefined;
+  /** What the base stream says about which log is the cluster's. */
+  readonly record: CurrentLog | undefined;
   /** What each monitoring address says of its server's JetStream. */
   readonly monitors: readonly MonitorReading[];
 }
@@ -61,9 +63,10 @@ export function findingsOf(
   );
   const broken = [
     ...versions.flatMap((version) => version.broken),
-    ...streamFindings(names.baseStream, evidence.base, (info) =>
-      differingSettings(baseStreamConfig(names, replicas), info.config),
-    ),
+    ...streamFindings(names.baseStream, evidence.base, (info) => [
+      ...differingSettings(baseStreamConfig(names, replicas), info.config),
+      ...recordFindings(names, current, evidence.record),
+    ]),
     ...streamFindings(current.stream, evidence.log, (info) => [
       ...differingSettings(logConfig, info.config),
       ...(info.created === current.created ? [] : [`stream ${current.stream} was created anew at ${info.created}`]),
@@ -80,6 +83,13 @@ function streamFindings(
   judge: (info: StreamInfo) => readonly string[],
 ): readonly string[] {
   return info === undefined ? [`stream ${name} does not exist`] : judge(info);
+}
+
+/** Where the record names another log, other processes write to that one. */
+function recordFindings(names: LogNames, current: CurrentLog, found: CurrentLog | undefined): readonly string[] {
+  if (found === undefined) return [`stream ${names.baseStream} has no record of the log`];
+  const isSame = found.stream === current.stream && found.created === current.created;
+  return isSame ? [] : [`the record of stream ${names.baseStream} names another log (stream ${found.stream})`];
 }
 
 function versionFindings(version: string, acceptOldServers: boolean): Finding {
@@ -114,8 +124,12 @@ function syncFindings(monitors: readonly MonitorReading[], replicas: number): Fi
   const broken = seen.flatMap(({ url, answer }) => judgeSync(url, answer));
   const cautions = monitors.flatMap(monitorCautions);
   const majority = Math.floor(replicas / 2) + 1;
-  if (seen.length >= Math.min(majority, monitors.length)) return { broken, cautions };
-  return { broken: [...broken, `sync_interval is seen on ${seen.length} of ${replicas} NATS servers`], cautions };
+  if (seen.length >= majority) return { broken, cautions };
+  const few =
+    monitors.length < majority
+      ? `; it needs ${majority} monitoring addresses (--store-monitors), not ${monitors.length}`
+      : '';
+  return { broken: [...broken, `sync_interval is seen on ${seen.length} of ${replicas} NATS servers${few}`], cautions };
 }
 
 /** A server that turned its JetStream off, as one does whose disk is full, acknowledges nothing: it breaks no promise. */

@@ -2,7 +2,7 @@ import { InvariantViolation } from '@holdfast/platform';
 import { headers, type NatsConnection } from 'nats';
 import { LOG_CONSUMER_INACTIVE_MS, LOG_HEARTBEAT_MS, LOG_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import { StoreUnavailable } from '../port.ts';
-import { integer, record, text } from './json.ts';
+import { integer, list, record, text } from './json.ts';
 
 const NANOSECONDS = 1_000_000;
 const STREAM_NOT_FOUND = 10059;
@@ -36,6 +36,17 @@ export async function streamInfo(connection: NatsConnection, stream: string): Pr
   } catch (error) {
     if (error instanceof LogRefusal && error.code === STREAM_NOT_FOUND) return undefined;
     throw error;
+  }
+}
+
+/** Names of the streams that take these subjects. */
+export async function streamsWith(connection: NatsConnection, subject: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const page = record(await call(connection, 'STREAM.NAMES', { subject, offset: names.length }));
+    const found = list(page['streams'] ?? []).map(text);
+    names.push(...found);
+    if (found.length === 0 || names.length >= integer(page['total'])) return names;
   }
 }
 

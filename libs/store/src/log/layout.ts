@@ -21,6 +21,8 @@ export interface LogNames {
   readonly recordSubject: string;
   readonly baseSubjects: string;
   readonly logStream: (lineage: Lineage) => string;
+  /** Those of the logs of all epochs. */
+  readonly logSubjects: string;
   readonly logSubject: (lineage: Lineage) => string;
   readonly manifestSubject: (lineage: Lineage) => string;
   readonly partSubject: (lineage: Lineage, position: number | '*', part: number | '*') => string;
@@ -33,11 +35,15 @@ export function logNames(name: string = DEFAULT_LOG_NAME): LogNames {
     baseSubjects: `${name}.store.>`,
     recordSubject: `${name}.store.current`,
     logStream: (lineage) => `${name}_LOG_${of(lineage)}`,
+    logSubjects: `${name}.log.>`,
     logSubject: (lineage) => `${name}.log.${of(lineage)}`,
     manifestSubject: (lineage) => `${name}.store.${of(lineage)}.manifest`,
     partSubject: (lineage, position, part) => `${name}.store.${of(lineage)}.parts.${position}.${part}`,
   };
 }
+
+/** The log of every later epoch begins with the objects of a snapshot, so it has content before its first entry. */
+export const isFirstEpoch = (logStream: string): boolean => logStream.endsWith('_1');
 
 interface StreamConfig {
   readonly name: string;

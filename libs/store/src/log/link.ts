@@ -1,6 +1,6 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
-import { connect, type NatsConnection } from 'nats';
+import { type ConnectionOptions, connect, type NatsConnection } from 'nats';
 import {
   LOG_CONNECT_TIMEOUT_MS,
   LOG_PING_INTERVAL_MS,
@@ -19,8 +19,12 @@ export interface LogAccess {
   readonly tls?: TlsClient;
 }
 
+export type Dial = (options: ConnectionOptions) => Promise<NatsConnection>;
+
 export interface LinkOptions {
   readonly access: LogAccess;
+  /** Default: `connect` of the client library. */
+  readonly dial?: Dial;
   readonly inboxPrefix: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -109,11 +113,11 @@ export class LogLink {
   }
 
   #connect(): Promise<NatsConnection> {
-    const { access, inboxPrefix } = this.#options;
+    const { access, inboxPrefix, dial = connect } = this.#options;
     const { servers, user, password, tls } = access;
     const start = this.#turn++ % servers.length;
     const needsTls = tls ?? (servers.some((server) => server.startsWith(TLS_SCHEME)) ? {} : undefined);
-    return connect({
+    return dial({
       servers: [...servers.slice(start), ...servers.slice(0, start)],
       noRandomize: true,
       ignoreClusterUpdates: true,

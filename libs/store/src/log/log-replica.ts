@@ -15,14 +15,14 @@ import { type Lineage, type Revision, StoreHalted, StoreUnavailable, type WriteR
 import { type Command, encodeEntry, type LoggedWrite } from './entry.ts';
 import { store, streamInfo } from './jetstream.ts';
 import { type CurrentLog, type LogNames, logNames } from './layout.ts';
-import { LogLink } from './link.ts';
+import { type Dial, LogLink } from './link.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { incompleteError, unreachableError } from './open-errors.ts';
 import { openLog } from './open-log.ts';
 import { Proposer } from './proposer.ts';
 import { Publications } from './publications.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
-import { IncompleteLog, loadSnapshot } from './snapshots.ts';
+import { IncompleteLog, loadSnapshot, type SnapshotPlace } from './snapshots.ts';
 import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
 import { LogTail } from './tail.ts';
 import { uselessBecause } from './useless-server.ts';
@@ -51,10 +51,14 @@ export class LogReplica {
   #isClosed = false;
   /** A reading of the log that began later takes the place of one that is under way. */
   #readings = 0;
+  /** The position of the newest snapshot: a log that ends before it has lost what was acknowledged. */
+  #knownUpTo = 0;
+  /** When a part of a snapshot came last. */
+  #partAt = Number.NEGATIVE_INFINITY;
 
   /** Connects, and finds or creates the log. Nothing is read from it yet. */
-  static async open(options: ReplicaOptions): Promise<LogReplica> {
-    const replica = new LogReplica(options);
+  static async open(options: ReplicaOptions, dial?: Dial): Promise<LogReplica> {
+    const replica = new LogReplica(options, dial);
     try {
       await replica.#findLog();
       return replica;
@@ -64,7 +68,7 @@ export class LogReplica {
     }
   }
 
-  private constructor(options: ReplicaOptions) {
+  private constructor(options: ReplicaOptions, dial: Dial | undefined) {
     this.#options = options;
     this.names = logNames(options.name);
     this.#inboxPrefix = `_INBOX_${options.user ?? 'anyone'}`;
@@ -75,7 +79,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       connection: () => this.connection,
       place: () => ({ stream: this.current.stream, subject: this.names.logSubject(this.lineage) }),
-      position: () => this.#machine.position,
+      position: () => Math.max(this.#machine.position, this.#knownUpTo),
       onRefused: () => this.#proposer?.onRefused(),
       onWentBack: (what) => this.halt(`the log went back: ${what}`),
     });
@@ -83,6 +87,7 @@ export class LogReplica {
     const credentials = { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { password }) };
     this.#link = new LogLink({
       access: { servers, ...credentials, ...(tls === undefined ? {} : { tls }) },
+      ...(dial === undefined ? {} : { dial }),
       inboxPrefix: this.#inboxPrefix,
       clock,
       log,
@@ -167,7 +172,7 @@ export class LogReplica {
   /** Loads the newest snapshot, follows the log from there, and resolves when everything so far has been applied. */
   async catchUp(): Promise<void> {
     const { clock, ids, limits, writeDeadlineMs } = this.#options;
-    await this.#load();
+    await this.#loadFirst();
     if (this.#haltReason !== undefined) return;
     this.#proposer = new Proposer({
       clock,
@@ -285,17 +290,43 @@ export class LogReplica {
   }
 
   async #load(): Promise<void> {
+    await this.#loadFrom(await this.#findBeginning());
+  }
+
+  /** Snapshots may be replaced, or a connection lost, while they are loaded. */
+  async #loadFirst(): Promise<void> {
+    for (let reading = 1; ; reading++) {
+      try {
+        await this.#load();
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || this.#isClosed || reading >= LOG_INCOMPLETE_READINGS) throw error;
+        this.#options.log.warn('the log cannot be read yet', { reason: describeError(error) });
+        await this.#options.clock.sleep(LOG_RETRY_LONGEST_MS);
+      }
+    }
+  }
+
+  async #loadFrom({ place, firstSequence }: Beginning): Promise<void> {
+    const onPart = (): void => void (this.#partAt = this.#options.clock.monotonic());
+    const { state, newestPosition } = await loadSnapshot(place, { firstSequence, onPart });
+    this.#knownUpTo = Math.max(this.#knownUpTo, newestPosition);
+    this.#adoptMachine(new StateMachine(state));
+  }
+
+  async #findBeginning(): Promise<Beginning> {
     const place = this.#snapshotPlace();
     const info = place === undefined ? undefined : await streamInfo(place.connection, this.current.stream);
     if (place === undefined || info === undefined) throw new StoreUnavailable('the log cannot be read');
-    const machine = new StateMachine(await loadSnapshot(place, info.firstSequence));
-    this.#adoptMachine(machine);
+    return { place, firstSequence: info.firstSequence };
   }
 
   #adoptMachine(machine: StateMachine): void {
     const { revision } = machine.table;
     assertNotOlder(placeOf(this.#machine), placeOf(machine));
     this.#machine = machine;
+    // What was sent until now may have had its effect in the part that the snapshot has.
+    this.#proposer?.onSkipped();
     const unbounded = Number.POSITIVE_INFINITY;
     if (this.#feed === undefined)
       this.#feed = new ChangeFeed({ start: revision, maxChanges: unbounded, maxBytes: unbounded });
@@ -311,6 +342,7 @@ export class LogReplica {
     for (;;) {
       try {
         await this.#voice.barrier();
+        this.#assertLogReaches();
         return;
       } catch (error) {
         if (this.#isClosed || this.#haltReason !== undefined || this.#failure !== undefined) throw error;
@@ -319,6 +351,14 @@ export class LogReplica {
         position = this.#machine.position;
       }
     }
+  }
+
+  /** Invariant I5: the entry of the barrier was sent after the newest snapshot was known, so it comes behind that. */
+  #assertLogReaches(): void {
+    const { position } = this.#machine;
+    if (position > this.#knownUpTo) return;
+    this.halt(`the log went back: it ends at entry ${position}, and a snapshot has entry ${this.#knownUpTo}`);
+    throw new StoreHalted(this.#haltReason ?? 'halted');
   }
 
   /**
@@ -331,10 +371,9 @@ export class LogReplica {
       reading === this.#readings && !this.#isClosed && this.#haltReason === undefined && this.#failure === undefined;
     this.#isCaughtUp = false;
     this.#options.log.warn('the log was dropped up to here; loading a snapshot', { sequence });
-    this.#proposer?.onSkipped();
     for (let incomplete = 0; isWanted(); ) {
       try {
-        await this.#loadAndFollow();
+        await this.#loadAndFollow(sequence);
         if (isWanted()) this.#isCaughtUp = true;
         return;
       } catch (error) {
@@ -347,8 +386,10 @@ export class LogReplica {
     }
   }
 
-  async #loadAndFollow(): Promise<void> {
-    await this.#load();
+  /** An earlier attempt may have read on from a snapshot that is older than what it has read by now. */
+  async #loadAndFollow(sequence: number): Promise<void> {
+    const beginning = await this.#findBeginning();
+    if (Math.max(beginning.firstSequence, sequence) > this.#machine.position + 1) await this.#loadFrom(beginning);
     const { connection } = this;
     if (connection !== undefined && this.#haltReason === undefined) void this.#tail?.establish(connection);
     await this.#reachEnd();
@@ -441,7 +482,7 @@ export class LogReplica {
   #moveOnUnlessUseful(): void {
     const reason = uselessBecause({
       storedAgoMs: this.#publications.storedAgoMs,
-      heardAgoMs: this.#tail?.silentForMs ?? 0,
+      heardAgoMs: Math.min(this.#tail?.silentForMs ?? 0, this.#options.clock.monotonic() - this.#partAt),
       refusal: this.#publications.lastRefusal,
     });
     if (reason !== undefined) this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
@@ -451,6 +492,12 @@ export class LogReplica {
     const { connection, names } = this;
     return connection === undefined ? undefined : { connection, names, current: this.current };
   }
+}
+
+/** Where the log begins, and how snapshots are read. */
+interface Beginning {
+  readonly place: SnapshotPlace;
+  readonly firstSequence: number;
 }
 
 const placeOf = ({ position, claim, table }: StateMachine): Seen => ({

@@ -58,7 +58,7 @@ export async function createLogStore(options: LogStoreOptions): Promise<DurableS
   const replica = await LogReplica.open(options);
   const guarantees = new GuaranteeCheck(replica, options);
   try {
-    await guarantees.run();
+    await guarantees.runFirst();
     const { broken } = guarantees.standing;
     if (broken.length > 0) throw unsafeError(broken);
     await replica.catchUp();

@@ -36,6 +36,15 @@ export function lostLogError(stream: string): OperatorError {
   });
 }
 
+export function lostRecordError(stream: string, baseStream: string): OperatorError {
+  return new OperatorError({
+    code: 'STORE_DAMAGED',
+    message: `JetStream has a log of this cluster (stream ${stream}), but not the record that names it (stream ${baseStream})`,
+    nextStep:
+      'Put the data of the NATS servers back, or restore a backup with `holdfast restore`; an interrupted restore can be repeated.',
+  });
+}
+
 export function incompleteError(cause: Error): OperatorError {
   return new OperatorError({
     code: 'STORE_DAMAGED',

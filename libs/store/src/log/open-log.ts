@@ -1,27 +1,29 @@
 import type { Ids } from '@holdfast/platform';
 import { ErrorCode, type NatsConnection, NatsError } from 'nats';
-import { createStream, deleteStream, LogRefusal, lastMessage, store, streamInfo } from './jetstream.ts';
+import { createStream, deleteStream, LogRefusal, lastMessage, store, streamInfo, streamsWith } from './jetstream.ts';
 import {
   baseStreamConfig,
   type CurrentLog,
   decodeRecord,
   encodeRecord,
+  isFirstEpoch,
   type LogNames,
   logStreamConfig,
 } from './layout.ts';
-import { foreignError, lostLogError, noJetStreamError, replicasError } from './open-errors.ts';
+import { foreignError, lostLogError, lostRecordError, noJetStreamError, replicasError } from './open-errors.ts';
 
 const EXISTS_DIFFERENTLY = [10058, 10065];
 const TOO_FEW_SERVERS = [10005, 10074];
 
 /**
- * Finds the cluster's log, or creates one where nothing is. A record without its log means that JetStream lost it: then
- * nothing is created in its place.
+ * Finds the cluster's log, or creates one where nothing is. A record without its log, or a log without the record, means
+ * that JetStream lost the other one: then nothing is created in its place.
  */
 export async function openLog(
   connection: NatsConnection,
   { names, replicas, ids }: { readonly names: LogNames; readonly replicas: number; readonly ids: Ids },
 ): Promise<CurrentLog> {
+  await explainUnfit(replicas, () => assertRecordNotLost(connection, names));
   await prepareBase(connection, { names, replicas });
   const found = await readCurrent(connection, names);
   if (found === undefined) return createLog(connection, { names, replicas, ids });
@@ -34,13 +36,39 @@ export async function prepareBase(
   connection: NatsConnection,
   { names, replicas }: { readonly names: LogNames; readonly replicas: number },
 ): Promise<void> {
+  await explainUnfit(replicas, () => createUnlessThere(connection, baseStreamConfig(names, replicas)));
+}
+
+async function explainUnfit(replicas: number, ask: () => Promise<void>): Promise<void> {
   try {
-    await createUnlessThere(connection, baseStreamConfig(names, replicas));
+    await ask();
   } catch (error) {
     if (error instanceof NatsError && error.code === ErrorCode.NoResponders) throw noJetStreamError(error);
     if (error instanceof LogRefusal && TOO_FEW_SERVERS.includes(error.code)) throw replicasError(replicas, error);
     throw error;
   }
+}
+
+/** The base stream is not there to be asked, or has no record. */
+async function hasNoRecord(connection: NatsConnection, names: LogNames): Promise<boolean> {
+  if ((await streamInfo(connection, names.baseStream)) === undefined) return true;
+  return (await readCurrent(connection, names)) === undefined;
+}
+
+async function assertRecordNotLost(connection: NatsConnection, names: LogNames): Promise<void> {
+  if (!(await hasNoRecord(connection, names))) return;
+  const log = await findBegunLog(connection, names);
+  // A record is stored before the first entry of its log: another process may have done both meanwhile.
+  if (log !== undefined && (await hasNoRecord(connection, names))) throw lostRecordError(log, names.baseStream);
+}
+
+/** An empty log of the first epoch is what another process creates right now, or left when it was interrupted. */
+async function findBegunLog(connection: NatsConnection, names: LogNames): Promise<string | undefined> {
+  for (const stream of await streamsWith(connection, names.logSubjects)) {
+    const info = await streamInfo(connection, stream);
+    if (info !== undefined && (info.lastSequence > 0 || !isFirstEpoch(stream))) return stream;
+  }
+  return undefined;
 }
 
 export async function readCurrent(connection: NatsConnection, names: LogNames): Promise<CurrentLog | undefined> {

@@ -79,7 +79,7 @@ for (const [why, answer] of [
     const { publications, world, send } = makePublications();
     send()?.answer(answer);
     assert.equal(world.wentBack.length, 1);
-    assert.match(world.wentBack[0] ?? '', /although 7 was applied/);
+    assert.match(world.wentBack[0] ?? '', /although 7 was there/);
     assert.equal(publications.storedUpTo, 0);
   });
 }

@@ -12,7 +12,7 @@ export interface PublicationsDeps {
   readonly connection: () => NatsConnection | undefined;
   /** Where entries go. */
   readonly place: () => { readonly stream: string; readonly subject: string };
-  /** The last entry that this process has applied. */
+  /** The last entry that this process has applied, or knows to have been there. */
   readonly position: () => number;
   /** The log has no leader at the moment. */
   readonly onRefused: () => void;
@@ -100,7 +100,7 @@ export class Publications {
     this.#lastRefusal = undefined;
     this.#storedAt = clock.monotonic();
     if (stream === place().stream && sequence > before) this.sawStored(sequence);
-    else onWentBack(`an entry was stored at ${sequence} of ${stream}, although ${before} was applied`);
+    else onWentBack(`an entry was stored at ${sequence} of ${stream}, although ${before} was there`);
   }
 }
 

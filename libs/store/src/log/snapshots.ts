@@ -1,6 +1,7 @@
 import { invariant } from '@holdfast/platform';
 import type { NatsConnection } from 'nats';
 import { LOG_SNAPSHOT_BYTES, LOG_SNAPSHOT_ENTRIES } from '../limits.ts';
+import { StoreUnavailable } from '../port.ts';
 import { lastMessage, purge, store } from './jetstream.ts';
 import type { CurrentLog, LogNames } from './layout.ts';
 import {
@@ -18,6 +19,12 @@ import { emptyState, type MachineState } from './state-machine.ts';
 /** The log has lost entries that no snapshot contains. */
 export class IncompleteLog extends Error {
   override readonly name = 'IncompleteLog';
+}
+
+export interface LoadedSnapshot {
+  readonly state: MachineState;
+  /** Up to here, the log was there when the newest snapshot was taken. */
+  readonly newestPosition: number;
 }
 
 export interface SnapshotPlace {
@@ -64,19 +71,36 @@ export async function takeSnapshot(
  * Loads the oldest snapshot from which the log is complete; without any, the log has to be complete from its first
  * entry. Only the log of the first epoch is: every later one begins with a snapshot.
  */
-export async function loadSnapshot(place: SnapshotPlace, firstSequence: number): Promise<MachineState> {
-  const manifests = (await readManifests(place))?.manifests;
+export async function loadSnapshot(
+  place: SnapshotPlace,
+  { firstSequence, onPart }: { readonly firstSequence: number; readonly onPart: () => void },
+): Promise<LoadedSnapshot> {
+  const listed = await readManifests(place);
+  const manifests = listed?.manifests;
+  const newestPosition = manifests?.newest.position ?? 0;
   for (const manifest of [manifests?.previous, manifests?.newest]) {
     if (manifest === undefined || manifest.position + 1 < firstSequence) continue;
-    const state = await loadParts(place, manifest);
-    if (state !== undefined) return state;
+    const state = await loadParts(place, manifest, onPart);
+    if (state !== undefined) return { state, newestPosition };
   }
+  // Other processes may have dropped these snapshots meanwhile, and the log with them.
+  if ((await readManifests(place))?.sequence !== listed?.sequence)
+    throw new StoreUnavailable('newer snapshots were taken while one was loaded');
   if (firstSequence > 1) {
     throw new IncompleteLog(`the log begins at ${firstSequence}, and no complete snapshot reaches that far`);
   }
   const { epoch } = place.current.lineage;
   if (epoch > 1) throw new IncompleteLog(`the snapshot with which epoch ${epoch} begins is missing or damaged`);
-  return emptyState();
+  return { state: emptyState(), newestPosition };
+}
+
+/** A snapshot that is complete, whose parts are loaded only on request. */
+export async function findNewestSnapshot(
+  place: SnapshotPlace,
+): Promise<{ readonly position: number; readonly load: () => Promise<MachineState | undefined> } | undefined> {
+  const newest = (await readManifests(place))?.manifests.newest;
+  if (newest === undefined) return undefined;
+  return { position: newest.position, load: () => loadParts(place, newest) };
 }
 
 async function readManifests(
@@ -132,6 +156,7 @@ async function dropBefore({ connection, names, current }: SnapshotPlace, kept: M
 async function loadParts(
   { connection, names, current }: SnapshotPlace,
   { position, parts, digest }: Manifest,
+  onPart?: () => void,
 ): Promise<MachineState | undefined> {
   const messages: Buffer[] = [];
   const found = digestOfParts();
@@ -139,6 +164,7 @@ async function loadParts(
     const subject = names.partSubject(current.lineage, position, part);
     const message = await lastMessage(connection, names.baseStream, subject);
     if (message === undefined) return undefined;
+    onPart?.();
     found.add(message.data);
     messages.push(message.data);
   }

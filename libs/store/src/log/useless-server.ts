@@ -3,7 +3,7 @@ import { LOG_MOVE_ON_AFTER_MS } from '../limits.ts';
 export interface ServerUse {
   /** Since the log stored an entry of this process. */
   readonly storedAgoMs: number;
-  /** Since a consumer was heard. */
+  /** Since a consumer was heard, or a part of a snapshot came. */
   readonly heardAgoMs: number;
   /** What the server said last instead of storing an entry. */
   readonly refusal: string | undefined;

@@ -36,9 +36,9 @@ function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined
     const database = ChangeDatabase.open(threadData() as ThreadStart);
     const halted = database.halted();
     if (halted !== undefined) throw new OpenError({ reason: 'halted', message: `it is halted: ${halted}` });
-    const newest = database.newest();
-    for (const rows of database.columns(SQLITE_LOAD_ROWS)) tell({ kind: 'rows', rows, newest });
-    tell({ kind: 'opened', opened: { compacted: database.compacted(), lineage: database.lineage() } });
+    const marks = { newest: database.newest(), compacted: database.compacted() };
+    for (const rows of database.columns(SQLITE_LOAD_ROWS)) tell({ kind: 'rows', rows, marks });
+    tell({ kind: 'opened', opened: { compacted: marks.compacted, lineage: database.lineage() } });
     return database;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

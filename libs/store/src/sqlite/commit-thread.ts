@@ -2,8 +2,16 @@ import type { Worker } from 'node:worker_threads';
 import { invariant } from '@holdfast/platform';
 import { startThread } from '@holdfast/platform/thread';
 import { SQLITE_THREAD_YOUNG_MB } from '../limits.ts';
-import type { Revision } from '../port.ts';
-import type { Opened, OpenFailure, Request, Response, RowColumns, StartMessage, ThreadStart } from './protocol.ts';
+import type {
+  LoadMarks,
+  Opened,
+  OpenFailure,
+  Request,
+  Response,
+  RowColumns,
+  StartMessage,
+  ThreadStart,
+} from './protocol.ts';
 
 export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
 
@@ -67,12 +75,12 @@ export class CommitThread implements CommitLog {
   }
 
   /** Passes all stored rows to `take` in order, then resolves with the state of the whole store. */
-  load(take: (rows: RowColumns, newest: Revision) => void): Promise<Opened> {
+  load(take: (rows: RowColumns, marks: LoadMarks) => void): Promise<Opened> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve: () => {}, reject });
       this.#onStart = (message) => {
         if (message.kind === 'rows') {
-          take(message.rows, message.newest);
+          take(message.rows, message.marks);
           return;
         }
         this.#onStart = undefined;

@@ -26,8 +26,8 @@ function columns(from: number, to: number, kind: ChangeKind = 'created'): RowCol
 test('a load keeps all objects, and of the changes only those that the process serves from memory', () => {
   const loader = new Loader();
   const newest = RECENT_CHANGES * 2;
-  loader.take(columns(1, RECENT_CHANGES), newest);
-  loader.take(columns(RECENT_CHANGES, newest + 1), newest);
+  loader.take(columns(1, RECENT_CHANGES), { newest, compacted: 0 });
+  loader.take(columns(RECENT_CHANGES, newest + 1), { newest, compacted: 0 });
   const { table, changes, bytes } = loader.finish(0);
   assert.equal(table.list('').objects.length, newest);
   assert.equal(changes.length, RECENT_CHANGES);
@@ -48,7 +48,7 @@ test('a load counts a replaced object once, and its change knows the state befor
       previousRevisions: [0, 1],
       createRevisions: [1, 1],
     },
-    2,
+    { newest: 2, compacted: 0 },
   );
   const { table, changes, bytes } = loader.finish(0);
   assert.equal(table.bytes, sizeOfState(keyOf(1), VALUE));
@@ -57,4 +57,16 @@ test('a load counts a replaced object once, and its change knows the state befor
     changes.map(({ previousValue }) => previousValue),
     [undefined, VALUE],
   );
+});
+
+test('objects whose history is compacted cost no room in the sizes of the history, however far apart they are', () => {
+  const [objects, apart] = [5_000, 1_000];
+  const loader = new Loader();
+  const before = process.memoryUsage().arrayBuffers;
+  for (let n = 1; n <= objects; n++)
+    loader.take(columns(n * apart, n * apart + 1), { newest: objects * apart, compacted: objects * apart - 1 });
+  assert.ok(process.memoryUsage().arrayBuffers - before < 1024 * objects, 'less than 1 KiB an object');
+  const { table, bytes } = loader.finish(objects * apart - 1);
+  assert.equal(table.list('').objects.length, objects);
+  assert.equal(bytes.total, sizeOfState(keyOf(objects * apart), VALUE));
 });

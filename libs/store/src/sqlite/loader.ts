@@ -7,7 +7,7 @@ import { RecentWrites } from '../internal/recent-writes.ts';
 import { RECENT_CHANGES } from '../limits.ts';
 import type { Change, Revision } from '../port.ts';
 import { isOwnWriteId } from './group-commit.ts';
-import type { RowColumns } from './protocol.ts';
+import type { LoadMarks, RowColumns } from './protocol.ts';
 
 export interface LoadedState {
   readonly table: ObjectTable;
@@ -30,10 +30,12 @@ export class Loader {
   readonly #changes: Change[] = [];
   #last: Revision = 0;
 
-  readonly take = (rows: RowColumns, newest: Revision): void => {
+  readonly take = (rows: RowColumns, { newest, compacted }: LoadMarks): void => {
     for (const [at, revision] of rows.revisions.entries()) {
       invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
       this.#last = revision;
+      // Old objects are far apart, and the sizes of a whole stretch of revisions are kept together.
+      if (revision > compacted) this.#bytes.add(revision, sizeOfText(rows.textBytes[at] ?? 0));
       this.#takeRow(rows, at, revision > newest - RECENT_CHANGES);
     }
   };
@@ -58,7 +60,6 @@ export class Loader {
   #takeRow(rows: RowColumns, at: number, isRecent: boolean): void {
     const { revision, key, value, writeId } = cellsOf(rows, at);
     const size = sizeOfText(rows.textBytes[at] ?? 0);
-    this.#bytes.add(revision, size);
     if (isRecent) this.#keepChange(rows, at);
     if (rows.kinds[at] === 'deleted') this.#table.restoreDeletion(key);
     else {

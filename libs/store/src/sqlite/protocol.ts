@@ -27,6 +27,13 @@ export interface RowColumns {
   readonly writeIds: readonly (string | null)[];
 }
 
+/** What is known of all rows of a start before they come. */
+export interface LoadMarks {
+  /** The revision of the last row. */
+  readonly newest: Revision;
+  readonly compacted: Revision;
+}
+
 /** A request to the commit thread. */
 export type Request =
   | { readonly kind: 'commit'; readonly rows: readonly ChangeRow[] }
@@ -41,8 +48,7 @@ export type Request =
 
 /** Messages of the commit thread at start-up, in this order: rows (any number of times), then `opened`; or `failed`. */
 export type StartMessage =
-  /** `newest` is the revision of the last row that will come. */
-  | { readonly kind: 'rows'; readonly rows: RowColumns; readonly newest: Revision }
+  | { readonly kind: 'rows'; readonly rows: RowColumns; readonly marks: LoadMarks }
   | { readonly kind: 'opened'; readonly opened: Opened }
   | { readonly kind: 'failed'; readonly failure: OpenFailure };
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -36,6 +36,24 @@ test('writing and reading a backup say how far they are, however it arrives in p
     [3, 3],
     [3, 3],
   ]);
+});
+
+test('a value may have any character that JSON leaves as it is, and only a line feed ends a line', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-backup-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const value = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\r\ne', emoji: '\u{1F980}'.repeat(20_000) });
+  const object = { key: 'a', revision: 1, createRevision: 1, value };
+  const text = [...backupLines({ objects: [object], revision: 1 }, '2026-01-01T00:00:00Z')].join('');
+  const file = path.join(folder, 'backup');
+  await writeBackupFile(
+    file,
+    (async function* () {
+      yield Buffer.from(text);
+    })(),
+  );
+  assert.deepEqual((await readBackupFile(file)).objects, [object]);
+  writeFileSync(file, text.replaceAll('\n', '\r\n'));
+  await assert.rejects(readBackupFile(file), { code: 'BackupDamaged' });
 });
 
 test('an old backup, or one of the future, is told with a caution', () => {

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { describeError, OperatorError } from '@holdfast/platform';
 import { BackupDamaged, type BackupHead, BackupReader, type StoreContent } from '@holdfast/store';
 
@@ -17,8 +16,7 @@ const UNWATCHED: Advance = () => {};
 export async function readBackupFile(file: string, advance: Advance = UNWATCHED): Promise<BackupContent> {
   const reader = new BackupReader();
   try {
-    // The hash is over the bytes as they are, so a foreign line break is a change, too.
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: 0 })) {
+    for await (const line of linesOf(file)) {
       reader.add(line);
       advance(reader.progress.done, reader.progress.total);
     }
@@ -35,6 +33,23 @@ export async function readBackupFile(file: string, advance: Advance = UNWATCHED)
       cause,
     });
   }
+}
+
+/**
+ * Only a line feed ends a line. `node:readline` also ends one at U+2028 and U+2029, which JSON leaves as they are in the
+ * values of objects.
+ */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let begun = '';
+  for await (const chunk of createReadStream(file, 'utf8') as AsyncIterable<string>) {
+    const [first = '', ...others] = chunk.split('\n');
+    begun += first;
+    for (const next of others) {
+      yield begun;
+      begun = next;
+    }
+  }
+  if (begun !== '') yield begun;
 }
 
 /** Writes and verifies what a server sent. A present file is replaced only by a whole backup. */

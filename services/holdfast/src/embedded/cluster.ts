@@ -87,7 +87,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const { createApiFront } = await import('./control-plane.ts');
     const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
-      openBus(config, machine),
+      openBus(config, machine, store),
     );
     running.add(opened('bus', () => bus.close()));
     const front = createApiFront({

@@ -85,6 +85,10 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['services/kubelet/src/domain/pod-conditions.ts', 'computes the conditions for a phase that it has just computed'],
   ['services/controller-manager/src/controllers/volume-binding/decide-volume.ts', 'compares the phase of a volume'],
   ['libs/platform/src/durations.ts', 'is the one that all use'],
+  [
+    'services/apiserver/src/http/request-timeout.ts',
+    'reads durations as Go does, with a sign, and says what is wrong in its words',
+  ],
   ['libs/cel/src/library/time-text.ts', 'reads durations of CEL, with a sign and in nanoseconds'],
 ]);
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:tls';
@@ -58,9 +59,11 @@ export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expire
 async function showsExpired(container: string): Promise<boolean> {
   const [host] = await addressesOf(container);
   const socket = connect({ host, port: API_PORT, rejectUnauthorized: false });
+  socket.setTimeout(ASK_TIMEOUT_MS, () => socket.destroy(new Error(`${container} does not answer`)));
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
-    return Date.parse(socket.getPeerCertificate().valid_to) < createSystemClock().now();
+    await once(socket, 'secureConnect');
+    const { raw } = socket.getPeerCertificate();
+    return new X509Certificate(raw).validToDate.getTime() < createSystemClock().now();
   } finally {
     socket.destroy();
   }

@@ -116,7 +116,7 @@ class Watcher {
   readonly #abort = new AbortController();
   #hasEnded = false;
   /** Why it ended, unless its store was closed. */
-  #failure: unknown;
+  #failure: Error | undefined;
 
   constructor(store: DurableStore) {
     void this.#run(store);
@@ -133,7 +133,8 @@ class Watcher {
       for await (const batch of store.changes({ after: 0, signal: this.#abort.signal })) this.seen.push(...batch);
     } catch (error) {
       this.#hasEnded = true;
-      if (!(error instanceof StoreUnavailable) && !this.#abort.signal.aborted) this.#failure = error;
+      if (!(error instanceof StoreUnavailable) && !this.#abort.signal.aborted)
+        this.#failure = new Error('a watch ended', { cause: error });
     }
   }
 }

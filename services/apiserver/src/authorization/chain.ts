@@ -3,8 +3,8 @@ import { type AuditNotes, DECISION } from '../audit/notes.ts';
 import type { User } from '../authentication/identity.ts';
 import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
+import { withSelectedName } from '../http/selected-name.ts';
 import type { Authorizer } from './port.ts';
-import { withSelectedName } from './selected-name.ts';
 
 /** Throws 403 in the words of Kubernetes when no authorizer allows the request. */
 export function authorize(

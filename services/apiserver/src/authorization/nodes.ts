@@ -13,10 +13,10 @@ import {
 import { nodeOf } from '../authentication/identity.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
+import { selectorIn } from '../http/selected-name.ts';
 import { isKubeletKind } from './kubelet-kinds.ts';
 import { nodeRefusal } from './node-refusals.ts';
 import type { Authorizer } from './port.ts';
-import { selectorIn } from './selected-name.ts';
 
 const KUBELET = 'kubelet of its node';
 

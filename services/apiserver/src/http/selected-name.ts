@@ -1,5 +1,5 @@
 import { type FieldSelectorMatcher, parseFieldSelector, SelectorError } from '@holdfast/machinery';
-import { IS_NO_PART, type RequestInfo } from '../http/request-info.ts';
+import { IS_NO_PART, type RequestInfo } from './request-info.ts';
 
 /** A list or watch of a single name counts as a request for that object: a role may name it, and so does a refusal. */
 export function withSelectedName(info: RequestInfo): RequestInfo {

@@ -42,13 +42,17 @@ function intrude(t: TestContext, url: string): Redis {
 }
 
 /** Follows from the beginning in the background across interruptions, up to a given revision. */
-function followAll(store: Store): { upTo(revision: number): Promise<Change[]> } {
+function followAll(store: Store): { upTo(revision: number): Promise<Change[]>; readonly failed: Promise<never> } {
   const seen: Change[] = [];
   const stop = new AbortController();
   const following = (async () => {
     for await (const batch of store.changes({ after: 0, signal: stop.signal })) seen.push(...batch);
   })();
+  // Whoever waits for something of a store that was halted waits in vain.
+  const failed = new Promise<never>((_, reject) => void following.catch(reject));
+  failed.catch(() => {});
   return {
+    failed,
     upTo: async (revision) => {
       await until(async () => seen.length >= revision, `the follower has seen ${revision} changes`);
       stop.abort();
@@ -89,9 +93,9 @@ async function loadUnderFaults(
   const load = startStoreLoad([store, neighbour], CLIENTS);
   // A failed test must not keep writing.
   t.after(() => load.stop());
-  await load.acknowledged(100);
+  await Promise.race([load.acknowledged(100), follower.failed]);
   await fault();
-  await load.acknowledged(100);
+  await Promise.race([load.acknowledged(100), follower.failed]);
   await load.stop();
   const revision = await store.currentRevision();
   const seen = await follower.upTo(revision);

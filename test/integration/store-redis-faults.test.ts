@@ -48,7 +48,7 @@ function followAll(store: Store): { upTo(revision: number): Promise<Change[]>; r
   const following = (async () => {
     for await (const batch of store.changes({ after: 0, signal: stop.signal })) seen.push(...batch);
   })();
-  // Whoever waits for something of a store that was halted waits in vain.
+  // A store that was halted acknowledges nothing any more: a wait for it would not end.
   const failed = new Promise<never>((_, reject) => void following.catch(reject));
   failed.catch(() => {});
   return {

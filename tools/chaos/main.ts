@@ -50,7 +50,13 @@ for (const output of [process.stdout, process.stderr]) {
   // Later lines are lost, and the containers are removed all the same.
   output.on('error', () => {});
 }
-process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
+const outcome = 'losses' in options ? lose(options.losses) : playScenarios(options.play);
+// A start that fails because its containers are removed is not the end: the removal is.
+process.exit(
+  await outcome.finally(async () => {
+    await ending;
+  }),
+);
 
 /** A second signal ends the process at once. An output that nobody reads any more is no second reason: the removal goes on. */
 function endEarly(): Promise<never> {

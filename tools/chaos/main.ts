@@ -52,11 +52,12 @@ for (const output of [process.stdout, process.stderr]) {
 }
 const outcome = 'losses' in options ? lose(options.losses) : playScenarios(options.play);
 // A start that fails because its containers are removed is not the end: the removal is.
-process.exit(
-  await outcome.finally(async () => {
-    await ending;
-  }),
-);
+const code = await outcome.catch(async (error: unknown) => {
+  await ending;
+  throw error;
+});
+await ending;
+process.exit(code);
 
 /** A second signal ends the process at once. An output that nobody reads any more is no second reason: the removal goes on. */
 function endEarly(): Promise<never> {

@@ -57,6 +57,8 @@ export function brokenHolds(holds: readonly Hold[]): readonly string[] {
 
 export interface Asked {
   readonly what: string;
+  /** The number of the API server that was asked, where that counts. */
+  readonly server?: number;
   readonly beganMs: number;
   /** Absent: it has not ended yet. */
   readonly endedMs?: number;
@@ -73,11 +75,11 @@ export interface Silence {
 
 /** Every request ends, with whatever answer. The time in which its server could not answer does not count. */
 export function hangingRequests(
-  requests: readonly (Asked & { readonly server?: number })[],
+  requests: readonly Asked[],
   nowMs: number,
   silences: readonly Silence[] = [],
 ): readonly string[] {
-  const waited = ({ beganMs, endedMs = nowMs, server }: Asked & { readonly server?: number }): number =>
+  const waited = ({ beganMs, endedMs = nowMs, server }: Asked): number =>
     endedMs -
     beganMs -
     silences

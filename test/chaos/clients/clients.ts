@@ -102,10 +102,12 @@ export class Clients {
     ];
   }
 
-  /** Kinds of clients of which not one was told that something happened: there is nothing to judge. */
+  /** Kinds with a client that was never told that something happened: there is nothing to judge. */
   unheard(): readonly string[] {
     const heard: Readonly<Record<string, readonly boolean[]>> = {
-      registers: this.#registers.map(({ histories }) => [...histories.values()].some(({ length }) => length > 0)),
+      registers: this.#registers.map(({ histories }) =>
+        [...histories.values()].flat().some(({ output }) => output !== undefined),
+      ),
       creates: this.#creators.map(({ created }) => [...created.values()].includes('acknowledged')),
       counters: this.#counters.map(({ increments }) => increments.some(({ outcome }) => outcome === 'acknowledged')),
       leases: this.#leases.map(({ holds }) => holds.length > 0),

@@ -28,6 +28,7 @@ export class PatientClients {
   readonly #running: Promise<unknown>;
   /** By the name of the object: the last content that was acknowledged. */
   readonly #stored = new Map<string, number>();
+  /** Sentences about what was acknowledged and not there later. */
   readonly #gone = new Set<string>();
   #isOver = false;
 
@@ -88,8 +89,9 @@ export class PatientClients {
   }
 
   /** Each write reads first: what was acknowledged before has to be there, or something newer. */
-  #look(name: string, found: number, least = Number.NaN): void {
-    if (found < least || (Number.isNaN(found) && !Number.isNaN(least)))
+  #look(name: string, found: number, least: number | undefined): void {
+    // Not `found < least`: no number was found where the object is gone.
+    if (least !== undefined && !(found >= least))
       this.#gone.add(`${name} had ${found} at a time, and ${least} was acknowledged before`);
   }
 

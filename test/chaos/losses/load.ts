@@ -15,6 +15,7 @@ export class ApiLoad implements AsyncDisposable {
   readonly #admin: ApiClient;
   /** The last acknowledged content by name; undefined while a write has an unknown outcome. */
   readonly #acknowledged = new Map<string, string | undefined>();
+  /** Sentences about what was acknowledged and not there later. */
   readonly #gone = new Set<string>();
   readonly #running: Promise<unknown>;
   #stopped = false;
@@ -40,7 +41,8 @@ export class ApiLoad implements AsyncDisposable {
   async judge(): Promise<string> {
     const stored = await this.#admin.list(CONFIG_MAPS, { namespace: NAMESPACE });
     const contents = new Map(stored.items.map(({ metadata, data }) => [metadata.name ?? '', data?.['count']]));
-    for (const story of this.#gone) throw new Error(story);
+    const [gone] = this.#gone;
+    if (gone !== undefined) throw new Error(gone);
     for (const [name, content] of this.#acknowledged)
       if (content !== undefined && contents.get(name) !== content)
         throw new Error(`${name} has ${contents.get(name)}, and ${content} was acknowledged`);

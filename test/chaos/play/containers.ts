@@ -1,12 +1,12 @@
 import { changeRules, docker } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { busesOf, mastersOf, nodesOf, serviceOf, storesOf } from '../support/compose-form.ts';
+import { Holds } from './holds.ts';
 import type { End } from './users.ts';
 
 export const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
 
-/** How many steps hold each container down now. */
-const HELD = new Map<string, number>();
+const HOLDS = new Holds();
 
 /**
  * SIGKILL of all of them at once; they start again at the end of the last step that holds them down. Throws when none of
@@ -15,13 +15,14 @@ const HELD = new Map<string, number>();
 export async function kill(...containers: readonly string[]): Promise<End> {
   const running = await runningOf(containers);
   if (running.length === 0) throw new Error(`${containers.join(', ')} does not run`);
-  for (const each of containers) HELD.set(each, (HELD.get(each) ?? 0) + 1);
+  const release = HOLDS.hold(containers);
   await docker('kill', '--signal', 'KILL', ...running).catch((error: unknown) => {
-    if (!NOT_RUNNING.test(String(error))) throw error;
+    if (NOT_RUNNING.test(String(error))) return;
+    release();
+    throw error;
   });
   return async () => {
-    for (const each of containers) HELD.set(each, (HELD.get(each) ?? 1) - 1);
-    const free = containers.filter((each) => HELD.get(each) === 0);
+    const free = release();
     if (free.length > 0) await docker('start', ...free);
   };
 }

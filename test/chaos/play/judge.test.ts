@@ -39,6 +39,23 @@ function judged(stored: string | undefined, ...commits: readonly LoggedCommit[])
   return rules.broken().map((story) => story.split(':')[0] ?? '');
 }
 
+test('what is collected although its owner lives is found, and what users delete is not', () => {
+  const owner = {
+    key: 'core/configmaps/default/owner',
+    value: JSON.stringify({ kind: 'ConfigMap', metadata: { uid: 'o' } }),
+  };
+  const child = JSON.stringify({ kind: 'ConfigMap', metadata: { uid: 'c', ownerReferences: [{ uid: 'o' }] } });
+  const told = (...stored: readonly { readonly key: string; readonly value: string }[]): readonly string[] => {
+    const key = 'core/configmaps/default/child';
+    const objects = [...stored, { key, value: child }];
+    const rules = new StoredRules(objects.map((each) => ({ ...each, revision: 1, createRevision: 1 })));
+    rules.observe({ revision: 2, operation: { kind: 'delete', key, value: child, expectedRevision: 1 }, atMs: 2 });
+    return rules.broken();
+  };
+  assert.deepEqual(told(), []);
+  assert.match(told(owner)[0] ?? '', /^what has a living owner is not collected: /);
+});
+
 test('the rules of the simulator judge the history of a real store', () => {
   assert.deepEqual(
     judged(undefined, create(pod('a')), change('update', pod('a', 10)), change('delete', pod('a', 10))),

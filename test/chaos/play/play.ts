@@ -178,7 +178,7 @@ export class Play {
     if (typeof begun.end === 'function') {
       // A fault that took long to begin lasts as long as it should.
       const late = this.#elapsedMs - fromMs;
-      await this.#sleepUntil(Math.min(until + late / 1000, Math.max(seconds, until)));
+      await this.#sleepUntil(Math.min(until + late / 1000, seconds));
       await this.#end(step, begun.end);
     }
     this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });

@@ -9,7 +9,7 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
-import { differences } from '../../sim/hunt/knowledge.ts';
+import { differences, inWords } from '../../sim/hunt/knowledge.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import type { StoreLog } from './store-log.ts';
@@ -22,7 +22,10 @@ const ANSWERS_WITHIN_MS = 120_000;
 type List = Awaited<ReturnType<ApiClient['list']>>;
 
 /** Every API server shows what is stored. What changes while it is asked may be shown in either way. */
-export async function brokenViews({ users }: ComposeCluster, log: StoreLog): Promise<readonly string[]> {
+export async function brokenViews(
+  { users }: Pick<ComposeCluster, 'users'>,
+  log: Pick<StoreLog, 'state' | 'reach'>,
+): Promise<readonly string[]> {
   const broken: string[] = [];
   for (const [server, user] of users.entries()) {
     for (const kind of KINDS) {
@@ -47,6 +50,3 @@ async function listed(user: ApiClient, kind: ResourceRef<KubeObject>, server: nu
   invariant(list !== undefined, 'the wait has ended with a list', { kind: kind.plural });
   return list;
 }
-
-const inWords = (objects: readonly KubeObject[]): readonly string[] =>
-  objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} at ${metadata.resourceVersion}`);

@@ -111,14 +111,14 @@ const namesOf = (changes: readonly Change[]): string =>
   changes.map(({ revision, kind, key, value }) => `${revision} ${kind} ${key} ${value}`).join('\n');
 
 /** A watch that is opened once, and has to be told every change, once and in order, until its store ends. */
-class Watcher {
+export class Watcher {
   readonly seen: Change[] = [];
   readonly #abort = new AbortController();
   #hasEnded = false;
   /** Why it ended, unless its store was closed. */
   #failure: Error | undefined;
 
-  constructor(store: DurableStore) {
+  constructor(store: Pick<DurableStore, 'changes'>) {
     void this.#run(store);
   }
 
@@ -128,7 +128,7 @@ class Watcher {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  async #run(store: DurableStore): Promise<void> {
+  async #run(store: Pick<DurableStore, 'changes'>): Promise<void> {
     try {
       for await (const batch of store.changes({ after: 0, signal: this.#abort.signal })) this.seen.push(...batch);
     } catch (error) {

@@ -69,5 +69,6 @@ export function differences(
   return [...missing, ...seen.filter((each) => !before.includes(each) && !after.includes(each))].toSorted();
 }
 
-const inWords = (objects: readonly KubeObject[]): readonly string[] =>
+/** With their revisions. */
+export const inWords = (objects: readonly KubeObject[]): readonly string[] =>
   objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} at ${metadata.resourceVersion}`);

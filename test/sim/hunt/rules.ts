@@ -99,7 +99,7 @@ const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): bo
   !podName.includes('job');
 
 /** Pods of StatefulSets and users of volumes. */
-const EXCLUSIVE = /^(?:db|disk)-|-(?:db|disk)-/;
+const EXCLUSIVE = /^(?:db|disk)-/;
 
 function noteRequest(living: Living, commit: Commit, atMs: number): void {
   const { kind, key } = commit.operation;

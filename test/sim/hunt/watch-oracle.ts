@@ -91,7 +91,7 @@ export class WatchOracle implements Oracle {
         const options = { resourceVersion: String(this.#place), allowBookmarks: false };
         const events = client.watch(resource, { ...options, signal: AbortSignal.any([signal, connection.signal]) });
         for await (const { object } of events)
-          this.#place = this.#arrived(this.#place, Number(object.metadata.resourceVersion));
+          this.#place = this.#arrived(this.#place ?? 0, Number(object.metadata.resourceVersion));
       } catch (error) {
         if (error instanceof StatusError && error.code === 410) this.#place = undefined;
       }
@@ -111,7 +111,7 @@ export class WatchOracle implements Oracle {
     this.#cluster.kernel.schedule({ delayMs, label: 'hang up a watch', owner: 'watcher', fire });
   }
 
-  #arrived(after: number = 0, revision: number): number {
+  #arrived(after: number, revision: number): number {
     while (this.#next > 0 && (this.#committed[this.#next - 1] ?? 0) > after) this.#next--;
     while ((this.#committed[this.#next] ?? Number.POSITIVE_INFINITY) <= after) this.#next++;
     const expected = this.#committed[this.#next];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { ConfigMap, Lease } from '@holdfast/api';
 import { type ApiClient, TransportError } from '@holdfast/client';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
@@ -10,20 +10,23 @@ import { Clients } from './clients.ts';
 const COUNTS = { ...NO_CLIENTS, registers: 1, creates: 1, counters: 1, leases: 1 };
 const clock = createSystemClock();
 
-function clientsOf(user: object): Clients {
+function clientsOf(t: TestContext, user: object): Clients {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they use nothing else of it
   const users = [user as unknown as ApiClient];
   const random = createSeededRandom(1, 'clients');
-  return new Clients({ users, random, now: () => clock.monotonic(), sleep: (ms) => clock.sleep(ms) }, COUNTS);
+  const scenery = { users, random, now: () => clock.monotonic(), sleep: (ms: number) => clock.sleep(ms) };
+  const clients = new Clients(scenery, COUNTS);
+  t.after(() => clients.stop());
+  return clients;
 }
 
-test('clients that nobody answers have nothing to judge, and that is told', async () => {
+test('clients that nobody answers have nothing to judge, and that is told', async (t) => {
   let asked = 0;
   const nobody = async (): Promise<never> => {
     asked++;
     throw new TransportError('no answer', { possiblySent: true });
   };
-  const clients = clientsOf({ find: nobody, create: nobody, update: nobody, delete: nobody });
+  const clients = clientsOf(t, { find: nobody, create: nobody, update: nobody, delete: nobody });
   await eventually(() => asked > 20, 'all clients have asked');
   await clients.stop();
   assert.deepEqual(
@@ -32,13 +35,13 @@ test('clients that nobody answers have nothing to judge, and that is told', asyn
   );
 });
 
-test('clients that are answered have something to judge', async () => {
+test('clients that are answered have something to judge', async (t) => {
   const stored = new Map<string, ConfigMap | Lease>();
   const keep = async (_kind: object, object: ConfigMap | Lease): Promise<ConfigMap | Lease> => {
     stored.set(object.metadata.name ?? '', object);
     return object;
   };
-  const clients = clientsOf({
+  const clients = clientsOf(t, {
     find: async (_kind: object, { name }: { readonly name: string }) => stored.get(name),
     create: keep,
     update: keep,

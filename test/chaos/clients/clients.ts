@@ -105,9 +105,7 @@ export class Clients {
   /** Kinds with a client that was never told that something happened: there is nothing to judge. */
   unheard(): readonly string[] {
     const heard: Readonly<Record<string, readonly boolean[]>> = {
-      registers: this.#registers.map(({ histories }) =>
-        [...histories.values()].flat().some(({ output }) => output !== undefined),
-      ),
+      registers: this.#registers.map(({ histories }) => [...histories.values()].some(({ length }) => length > 0)),
       creates: this.#creators.map(({ created }) => [...created.values()].includes('acknowledged')),
       counters: this.#counters.map(({ increments }) => increments.some(({ outcome }) => outcome === 'acknowledged')),
       leases: this.#leases.map(({ holds }) => holds.length > 0),

@@ -7,6 +7,7 @@ import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules
 import { Living } from './living.ts';
 import { RateRule } from './rate-rule.ts';
 import { RoomRule } from './room-rule.ts';
+import { mayJudgeGrace } from './rules.ts';
 import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 import { isComplete } from './whole.ts';
@@ -401,4 +402,18 @@ test('[TEST-07] rule: a container is given the grace that it needs, the shortest
   assert.equal(killedAfter(4, 10), undefined, 'it has ended by itself');
   assert.equal(killedAfter(2, 10, 1), undefined, 'a user has shortened it');
   assert.equal(killedAfter(2), undefined, 'nobody has asked: it has ended by itself');
+});
+
+test('[TEST-07] grace is judged where only the kubelet ends a process', () => {
+  const off = { poweredOff: new Set(['off']), fenced: new Set<string>(), retired: new Set<string>() };
+  const scene = { ...off, killed: new Set(['hit']), plan: { selfFencing: true } };
+  const fact = { node: 'node-1', podName: 'web-x', podUid: 'u' };
+  assert.equal(mayJudgeGrace(scene, fact), true);
+  // The watchdog ends exclusive pods.
+  for (const podName of ['db-0', 'disk-x']) {
+    assert.equal(mayJudgeGrace(scene, { ...fact, podName }), false, podName);
+    assert.equal(mayJudgeGrace({ ...scene, plan: {} }, { ...fact, podName }), true, podName);
+  }
+  for (const other of [{ node: 'off' }, { podUid: 'hit' }, { podName: 'first-job-x' }])
+    assert.equal(mayJudgeGrace(scene, { ...fact, ...other }), false, JSON.stringify(other));
 });

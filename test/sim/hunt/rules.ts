@@ -11,7 +11,7 @@ import { Living } from './living.ts';
 import { type HuntPlan, isCalm } from './plan.ts';
 import { RateRule } from './rate-rule.ts';
 import { RoomRule } from './room-rule.ts';
-import { isOff, type Scene } from './scene.ts';
+import { isOff, type Machines, type Scene } from './scene.ts';
 import { StartRule } from './start-rule.ts';
 import { diskOf, stopSecondsOf } from './workloads.ts';
 
@@ -92,7 +92,10 @@ const actorsOf = ({ isLeaderless = false, managers, schedulers }: HuntPlan): num
   isLeaderless ? Math.max(managers, schedulers) : 1;
 
 /** Only the kubelet ends it: no power loss, and no watchdog, which ends exclusive pods. A Job's pod ends by itself. */
-const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): boolean =>
+export const mayJudgeGrace = (
+  scene: Machines & Pick<Scene, 'killed'> & { readonly plan: Pick<HuntPlan, 'selfFencing'> },
+  { node, podName, podUid }: Pick<ProcessFact, 'node' | 'podName' | 'podUid'>,
+): boolean =>
   (scene.plan.selfFencing !== true || !EXCLUSIVE.test(podName)) &&
   !scene.killed.has(podUid) &&
   !isOff(scene, node) &&

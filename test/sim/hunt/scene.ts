@@ -62,7 +62,9 @@ export const pauseOf = ({ kernel }: SimCluster, ms: number): Promise<void> =>
     kernel.schedule({ delayMs: ms, label: 'wait', owner: 'hunt', fire: resolve });
   });
 
-export const isOff = ({ poweredOff, fenced, retired }: Scene, node: string): boolean =>
+export type Machines = Pick<Scene, 'poweredOff' | 'fenced' | 'retired'>;
+
+export const isOff = ({ poweredOff, fenced, retired }: Machines, node: string): boolean =>
   poweredOff.has(node) || fenced.has(node) || retired.has(node);
 
 /** A user takes the word for the end of what runs on the node. */

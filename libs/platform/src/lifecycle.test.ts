@@ -95,6 +95,17 @@ test('a start that was given up in its last step is stopped; the next one goes i
   assert.deepEqual(seen, ['start a', 'stop a']);
 });
 
+test('a step that fails because the start is given up does not hide that', async () => {
+  const running = new Running(tools);
+  const { promise: step, reject } = Promise.withResolvers<void>();
+  const beginning = running.begin(() => step);
+  const stopping = running.stop();
+  const cause = new Error('the store is closed');
+  reject(cause);
+  await assert.rejects(beginning, { code: 'StartGivenUp', cause });
+  await stopping;
+});
+
 test('a failed stop after a failed start neither hides the first error nor keeps other services running', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop'), serviceOf(seen, 'c', 'start')];

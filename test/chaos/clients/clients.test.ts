@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ConfigMap, Lease } from '@holdfast/api';
 import { type ApiClient, TransportError } from '@holdfast/client';
-import { createSeededRandom, createSystemClock } from '@holdfast/platform';
+import { createSeededRandom, createSystemClock, nextTurn } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { NO_CLIENTS } from '../../scenario/clients.ts';
 import { Clients } from './clients.ts';
@@ -14,7 +14,7 @@ function clientsOf(t: TestContext, user: object): Clients {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they use nothing else of it
   const users = [user as unknown as ApiClient];
   const random = createSeededRandom(1, 'clients');
-  const scenery = { users, random, now: () => clock.monotonic(), sleep: (ms: number) => clock.sleep(ms) };
+  const scenery = { users, random, now: () => clock.monotonic(), sleep: nextTurn };
   const clients = new Clients(scenery, COUNTS);
   t.after(() => clients.stop());
   return clients;

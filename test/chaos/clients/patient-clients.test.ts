@@ -66,6 +66,29 @@ test('a write that is gone for a time is found, although the client writes it ag
   assert.deepEqual(others, []);
 });
 
+test('an attempt that comes late writes nothing over what is newer', async () => {
+  const { stored, users, admin } = makeServers(2, () => false);
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  const late = {
+    ...users[0],
+    find: async (_kind: object, { name }: { readonly name: string }) => {
+      if (!isHeld && stored.has(name)) {
+        isHeld = true;
+        await held.promise;
+      }
+      return stored.get(name);
+    },
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they use nothing else of it
+  const clients = new PatientClients([late as ApiClient, admin]);
+  const countOf = (): number => Number(stored.get('patient-0')?.data?.['count']);
+  await eventually(() => isHeld && countOf() > 3, 'the client goes on with the other server');
+  held.resolve();
+  await clients.stop();
+  assert.deepEqual(await clients.broken(admin, undefined), []);
+});
+
 test('the longest time without an acknowledged write is counted from the beginning to the end', () => {
   const clients = new PatientClients([]);
   clients.answered.push(

@@ -30,6 +30,8 @@ export class PatientClients {
   readonly #stored = new Map<string, number>();
   /** Sentences about what was acknowledged and not there later. */
   readonly #gone = new Set<string>();
+  /** Attempts that nobody waits for any more, too. */
+  readonly #underWay = new Set<Promise<boolean>>();
   #isOver = false;
 
   constructor(users: readonly ApiClient[]) {
@@ -40,6 +42,7 @@ export class PatientClients {
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
+    await Promise.all(this.#underWay);
   }
 
   /** Sentences about what must not be. `within`: how long a write may have taken, in seconds. */
@@ -77,7 +80,7 @@ export class PatientClients {
     const name = `${PATIENT}${first}`;
     for (let count = 0, turn = first; !this.#isOver; count++) {
       const beganMs = clock.monotonic();
-      while (!(await this.#attempt(turn, name, String(count)))) {
+      while (!(await this.#attempt(turn, name, count))) {
         turn++;
         if (this.#isOver) return void this.answered.push({ beganMs, endedMs: clock.monotonic() });
         await clock.sleep(AGAIN_MS);
@@ -95,7 +98,7 @@ export class PatientClients {
       this.#gone.add(`${name} had ${found} at a time, and ${least} was acknowledged before`);
   }
 
-  async #attempt(turn: number, name: string, count: string): Promise<boolean> {
+  async #attempt(turn: number, name: string, count: number): Promise<boolean> {
     const user = this.#users[turn % this.#users.length];
     const late = new AbortController();
     const tooLate = clock.sleep(PATIENCE_MS, late.signal).then(
@@ -107,6 +110,8 @@ export class PatientClients {
       () => true,
       () => false,
     );
+    this.#underWay.add(written);
+    void written.then(() => this.#underWay.delete(written));
     const isStored = await Promise.race([written, tooLate]);
     late.abort();
     return isStored;
@@ -115,17 +120,21 @@ export class PatientClients {
 
 const lengthOf = ({ beganMs, endedMs }: Answered): number => endedMs - beganMs;
 
-/** By compare-and-swap: an attempt that comes late finds something newer, and changes nothing. */
+/**
+ * An attempt that comes late changes nothing: it finds something newer, or what it found is not the newest any more.
+ */
 async function write(
   user: ApiClient | undefined,
   name: string,
-  count: string,
+  count: number,
   look: (found: number) => void,
 ): Promise<void> {
   const target = { namespace: NAMESPACE, name };
-  const data = { count };
+  const data = { count: String(count) };
   const found = await user?.find(CONFIG_MAPS, target);
-  look(Number(found?.data?.['count'] ?? Number.NaN));
+  const stored = Number(found?.data?.['count'] ?? Number.NaN);
+  look(stored);
+  if (stored >= count) return;
   if (found !== undefined) return void (await user?.update(CONFIG_MAPS, { ...found, data }));
   await user?.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: target, data });
 }

@@ -15,9 +15,12 @@ export function serverFlaw({
 }: Omit<ClusterPki, 'caKey'>): string | undefined {
   const flaw = pairFlaw({ name: 'server.crt', text: serverCertificate }, { name: 'server.key', text: serverKey });
   if (flaw !== undefined) return flaw;
-  const isSigned = new X509Certificate(serverCertificate).verify(new X509Certificate(caCertificate).publicKey);
-  return isSigned ? undefined : 'server.crt is not signed by ca.crt';
+  return isSignedBy(serverCertificate, caCertificate) ? undefined : 'server.crt is not signed by ca.crt';
 }
+
+/** Both in PEM. */
+export const isSignedBy = (certificate: string, caCertificate: string): boolean =>
+  new X509Certificate(certificate).verify(new X509Certificate(caCertificate).publicKey);
 
 /**
  * An authority that becomes valid later was created while the clock was ahead, or the clock is behind now. Which one is

@@ -95,6 +95,28 @@ test('a start that was given up in its last step is stopped; the next one goes i
   assert.deepEqual(seen, ['start a', 'stop a']);
 });
 
+test('a service that was stopped during its start is stopped after it', async () => {
+  const running = new Running(tools);
+  const { promise: opening, resolve: open } = Promise.withResolvers<void>();
+  let isOpen = false;
+  const slow = {
+    name: 'slow',
+    start: async () => {
+      await opening;
+      isOpen = true;
+    },
+    stop: async () => void (isOpen = false),
+  };
+  const refused = assert.rejects(
+    running.begin(() => running.start(slow)),
+    { code: 'StartGivenUp' },
+  );
+  const stopping = running.stop();
+  open();
+  await Promise.all([refused, stopping]);
+  assert.equal(isOpen, false);
+});
+
 test('a step that fails because the start is given up does not hide that', async () => {
   const running = new Running(tools);
   const { promise: step, reject } = Promise.withResolvers<void>();

@@ -68,6 +68,8 @@ export class Running {
     this.#continueUnlessGivenUp();
     this.add(service);
     await service.start();
+    // A stop during its start may have found nothing to stop.
+    if (this.#isGivenUp) this.add(service);
   }
 
   /**

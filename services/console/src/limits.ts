@@ -32,7 +32,7 @@ export const HELD_KEYS_CHARS_MAX = 4096;
 export const WRITES_OF_SESSION_MAX = 8;
 /** Longer than a page repeats a write whose connection broke. */
 export const WRITE_KEPT_MS = 30_000;
-/** A write has no connection to end with. Longer than an API server takes for any. */
+/** A write has no connection to end with, and an API server sets a request without `timeout` no deadline. */
 export const WRITE_DEADLINE_MS = 2 * 60_000;
 /** A longer answer is passed on once, and not kept. */
 export const WRITE_ANSWER_BYTES_MAX = 64 * 1024;

@@ -46,7 +46,8 @@ async function start(): Promise<void> {
     onCreated: (created: { stop(): Promise<void> }): unknown => (stop = () => created.stop()),
   };
   const cluster = await startCommand(line).catch(onFailure);
-  isReady = cluster !== undefined || process.exit(0);
+  if (cluster === undefined) process.exit(0);
+  isReady = true;
 }
 
 async function runForPerson(): Promise<void> {

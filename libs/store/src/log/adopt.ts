@@ -3,14 +3,14 @@ import type { NatsConnection } from 'nats';
 import { ADOPTION_JUMP } from '../limits.ts';
 import { type Lineage, type Revision, StoreUnavailable } from '../port.ts';
 import { beginEpoch, firstState } from './begin-epoch.ts';
-import { encodeEntry } from './entry.ts';
+import { type Command, encodeEntry } from './entry.ts';
 import { DEFAULT_REPLICAS } from './guarantee-check.ts';
 import { lastMessage, store } from './jetstream.ts';
 import type { Dial } from './link.ts';
 import { LogReplica } from './log-replica.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { movedError } from './open-errors.ts';
-import { findNewestSnapshot } from './snapshots.ts';
+import { findNewestSnapshot, IncompleteLog, type NewestSnapshot } from './snapshots.ts';
 import type { MachineState } from './state-machine.ts';
 
 export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
@@ -18,7 +18,8 @@ export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
 /**
  * Ends a halt: continues with what the log and its snapshots contain, in a log of the next epoch. The old log gets a
  * halt as its last effective entry, so no API server that still runs writes behind the point of adoption; it stays, as
- * evidence. Where the log ends before the newest snapshot, it has lost what that one has: then the snapshot is the content.
+ * evidence. Where the log no longer leads to its newest snapshot, it has lost what that one has: then the snapshot is the
+ * content.
  */
 export async function adoptLogStore(options: AdoptLogOptions, dial?: Dial): Promise<Revision> {
   const replica = await LogReplica.open(options, dial);
@@ -27,9 +28,10 @@ export async function adoptLogStore(options: AdoptLogOptions, dial?: Dial): Prom
     if (connection === undefined) throw new StoreUnavailable('the connection was lost; try again');
     const newest = await findNewestSnapshot({ connection, names, current });
     const closed = await closeLog(connection, replica, options.ids.uuid());
-    const isRegressed = newest !== undefined && newest.position >= closed.from;
-    if (isRegressed) options.log.warn('the log ends before its newest snapshot, which is adopted', { ...closed });
-    const adopted = nextEpoch((isRegressed ? await newest.load() : undefined) ?? (await replica.readUpTo(closed.upTo)));
+    const lost = newest === undefined ? undefined : await lostState(replica, newest, closed);
+    if (lost !== undefined)
+      options.log.warn('the log has lost what its newest snapshot has, which is adopted', { ...closed });
+    const adopted = nextEpoch(lost ?? (await replica.readUpTo(closed.upTo)));
     const next: Lineage = { incarnation: lineage.incarnation, epoch: lineage.epoch + 1 };
     const before = await lastMessage(connection, names.baseStream, names.recordSubject);
     const replicas = options.replicas ?? DEFAULT_REPLICAS;
@@ -47,23 +49,41 @@ export async function adoptLogStore(options: AdoptLogOptions, dial?: Dial): Prom
   }
 }
 
+interface Closed {
+  readonly from: number;
+  readonly upTo: number;
+}
+
+/**
+ * What the newest snapshot has and the log does not. API servers that noticed it have added entries, so a log that ended
+ * before may reach beyond the snapshot by now: then its entries lead to another state.
+ */
+async function lostState(
+  replica: LogReplica,
+  newest: NewestSnapshot,
+  { from }: Closed,
+): Promise<MachineState | undefined> {
+  const state = await newest.load();
+  if (from <= newest.position) {
+    if (state === undefined) throw new IncompleteLog('the log ends before its newest snapshot, which is damaged');
+    return state;
+  }
+  if (state === undefined) return undefined;
+  return (await replica.readUpTo(newest.position)).digest === state.digest ? undefined : state;
+}
+
 /** Resolves with the sequences of the entries that close the old log. It counts up to the last one. */
-async function closeLog(
-  connection: NatsConnection,
-  { current, names }: LogReplica,
-  session: string,
-): Promise<{ readonly from: number; readonly upTo: number }> {
+async function closeLog(connection: NatsConnection, { current, names }: LogReplica, session: string): Promise<Closed> {
   const base = { session, claim: undefined, limits: undefined, writes: [] };
   const reason = 'the store was adopted and continues in the next epoch: restart this API server';
   const subject = names.logSubject(current.lineage);
-  const sequences: number[] = [];
-  for (const [index, command] of ([{ kind: 'open' }, { kind: 'halt', reason }] as const).entries()) {
-    const data = encodeEntry({ ...base, number: index + 1, command });
+  const add = async (number: number, command: Command): Promise<number> => {
+    const data = encodeEntry({ ...base, number, command });
     const sequence = await store(connection, { stream: current.stream, subject, data });
     invariant(sequence !== undefined, 'an entry is stored whatever was there');
-    sequences.push(sequence);
-  }
-  return { from: Math.min(...sequences), upTo: Math.max(...sequences) };
+    return sequence;
+  };
+  return { from: await add(1, { kind: 'open' }), upTo: await add(2, { kind: 'halt', reason }) };
 }
 
 /** The objects as they are; their history, sessions and write ids end with the epoch. */

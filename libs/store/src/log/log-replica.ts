@@ -208,10 +208,10 @@ export class LogReplica {
     this.#isCaughtUp = true;
   }
 
-  /** Reads the log up to a sequence, whatever it says, and takes part in nothing. */
+  /** Reads on up to a sequence, whatever the log says, and takes part in nothing. */
   async readUpTo(sequence: number): Promise<MachineState> {
     const { clock, log, startTimeoutMs = LOG_START_TIMEOUT_MS } = this.#options;
-    await this.#load();
+    if (this.#machine.position === 0) await this.#load();
     const machine = this.#machine;
     const tail = new LogTail({
       clock,
@@ -221,7 +221,9 @@ export class LogReplica {
       position: () => machine.position,
       storedUpTo: () => sequence,
       verify: async () => undefined,
-      onMessage: (at, payload) => void machine.apply(at, payload),
+      onMessage: (at, payload) => {
+        if (at <= sequence) machine.apply(at, payload);
+      },
       onGap: (at) => log.warn('the log has a gap', { at }),
     });
     const deadline = clock.monotonic() + startTimeoutMs;
@@ -293,7 +295,7 @@ export class LogReplica {
     await this.#loadFrom(await this.#findBeginning());
   }
 
-  /** Snapshots may be replaced, or a connection lost, while they are loaded. */
+  /** Snapshots may be replaced while they are loaded, or there is no connection yet. */
   async #loadFirst(): Promise<void> {
     for (let reading = 1; ; reading++) {
       try {

@@ -21,7 +21,7 @@ export class IncompleteLog extends Error {
   override readonly name = 'IncompleteLog';
 }
 
-export interface LoadedSnapshot {
+interface LoadedSnapshot {
   readonly state: MachineState;
   /** Up to here, the log was there when the newest snapshot was taken. */
   readonly newestPosition: number;
@@ -94,10 +94,14 @@ export async function loadSnapshot(
   return { state: emptyState(), newestPosition };
 }
 
-/** A snapshot that is complete, whose parts are loaded only on request. */
-export async function findNewestSnapshot(
-  place: SnapshotPlace,
-): Promise<{ readonly position: number; readonly load: () => Promise<MachineState | undefined> } | undefined> {
+export interface NewestSnapshot {
+  readonly position: number;
+  /** Resolves with `undefined` when it is damaged. */
+  readonly load: () => Promise<MachineState | undefined>;
+}
+
+/** Its parts are loaded and verified only on request. */
+export async function findNewestSnapshot(place: SnapshotPlace): Promise<NewestSnapshot | undefined> {
   const newest = (await readManifests(place))?.manifests.newest;
   if (newest === undefined) return undefined;
   return { position: newest.position, load: () => loadParts(place, newest) };

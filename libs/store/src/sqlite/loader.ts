@@ -34,9 +34,10 @@ export class Loader {
     for (const [at, revision] of rows.revisions.entries()) {
       invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
       this.#last = revision;
+      const size = sizeOfText(rows.textBytes[at] ?? 0);
       // Old objects are far apart, and the sizes of a whole stretch of revisions are kept together.
-      if (revision > compacted) this.#bytes.add(revision, sizeOfText(rows.textBytes[at] ?? 0));
-      this.#takeRow(rows, at, revision > newest - RECENT_CHANGES);
+      if (revision > compacted) this.#bytes.add(revision, size);
+      this.#takeRow(rows, at, { size, isRecent: revision > newest - RECENT_CHANGES });
     }
   };
 
@@ -50,16 +51,18 @@ export class Loader {
       throw new Error(`its history has a gap near revision ${change.revision}`);
     }
     this.#table.restoreRevision(revision);
-    this.#bytes.dropUpTo(compacted);
     for (const [writeId, result] of this.#results) {
       if (result.firstRevision > compacted) this.#recent.remember(writeId, result);
     }
     return { table: this.#table, recent: this.#recent, changes, bytes: this.#bytes };
   }
 
-  #takeRow(rows: RowColumns, at: number, isRecent: boolean): void {
+  #takeRow(
+    rows: RowColumns,
+    at: number,
+    { size, isRecent }: { readonly size: number; readonly isRecent: boolean },
+  ): void {
     const { revision, key, value, writeId } = cellsOf(rows, at);
-    const size = sizeOfText(rows.textBytes[at] ?? 0);
     if (isRecent) this.#keepChange(rows, at);
     if (rows.kinds[at] === 'deleted') this.#table.restoreDeletion(key);
     else {

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert';
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { writingBy } from '@holdfast/store';
@@ -186,13 +187,20 @@ describe('exactness', () => {
 
   test('a server whose cache lags counts for a quota that another server has stored', async (t) => {
     const { store } = api;
-    const silent: typeof store.changes = ({ after, signal }) => store.changes({ after: after + 1_000_000, signal });
+    let isLagging = false;
+    const lagging: typeof store.changes = async function* (options) {
+      for await (const changes of store.changes(options)) {
+        if (isLagging) await once(options.signal, 'abort');
+        yield changes;
+      }
+    };
     const system = createSystemClock();
     let laterMs = 0;
     const clock = { ...system, monotonic: () => system.monotonic() + laterMs };
     const same = writingBy(store, (operations, options) => store.write(operations, options));
-    const other = await startTestApi({ clock, store: { ...same, changes: silent } });
+    const other = await startTestApi({ clock, store: { ...same, changes: lagging } });
     t.after(() => other.server.stop());
+    isLagging = true;
     await quota('q', { configmaps: '0' });
     laterMs = QUOTA_UNKNOWN_MS + 1;
     const refused = await other.call('POST', `${NAMESPACE}/configmaps`, { body: configMapBody('c') });

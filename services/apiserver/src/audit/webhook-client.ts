@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock, Log } from '@holdfast/platform';
+import type { Clock } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import { AUDIT_WEBHOOK_CALL_MS, AUDIT_WEBHOOK_CREDENTIALS_MS } from '../limits.ts';
 import { failureOf } from '../proxy/proxy-exchange.ts';
@@ -8,10 +8,7 @@ import type { WebhookSinkDeps } from './webhook-sink.ts';
 
 type Agent = InstanceType<ReturnType<typeof nodeHttps>['Agent']>;
 
-interface WebhookTools {
-  readonly clock: Clock;
-  readonly log: Log;
-}
+type WebhookTools = Pick<WebhookSinkDeps, 'clock' | 'log'>;
 
 /** The way to the webhook of a kubeconfig. */
 export async function openAuditWebhook(

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/ma
 import { OperatorError } from '@holdfast/platform';
 import { pairFlaw } from '@holdfast/platform/pem';
 import { readSettingFile } from '@holdfast/platform/setting-files';
+import type { TlsClient } from '@holdfast/platform/tls-client';
 import { parseSettingYaml } from '../setting-yaml.ts';
 
 /** The webhook of a kubeconfig: its current context, or the only cluster and user. */
@@ -14,7 +15,7 @@ export interface WebhookTarget {
 }
 
 export interface WebhookCredentials {
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly tls: TlsClient;
   readonly authorization: string | undefined;
 }
 

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { until } from '../testing/custom.ts';
 import { configMapBody, requestOf, startTestApi } from '../testing/fixture.ts';
 import { inTime } from './in-time.ts';
 
@@ -45,9 +46,7 @@ test('a write that takes longer than its client waits is 504, and may be made al
     [504, 'Timeout', 'Timeout: request did not complete within the allotted timeout'],
   );
   release();
-  let status = 404;
-  while (status === 404) ({ status } = await api.call('GET', `${MAPS}/a`));
-  assert.equal(status, 200);
+  await until(async () => (await api.call('GET', `${MAPS}/a`)).status === 200);
 });
 
 test('a timeout is a minute at most, and is over with the answer', async (t) => {

@@ -163,7 +163,7 @@ test('the timeout of a request is a Go duration', async () => {
   const refused = 'invalid timeout specified in the request URL - time: ';
   for (const fine of ['32s', '1h2m3.5s', '0', '-1s', '']) assert.equal(await answerTo(fine), 200, fine);
   // The answer may come too late.
-  for (const short of ['+.5ms', '5µs']) assert.equal(typeof (await answerTo(short)), 'number', short);
+  for (const short of ['+.5ms', '5µs']) assert.ok([200, 504].includes(Number(await answerTo(short))), short);
   assert.equal(await answerTo('bad'), `${refused}invalid duration "bad"`);
   assert.equal(await answerTo('1.s.'), `${refused}invalid duration "1.s."`);
   assert.equal(await answerTo('5'), `${refused}missing unit in duration "5"`);

@@ -4,7 +4,7 @@ import { StatusError } from '@holdfast/machinery';
 import { type CacheEvent, plainFrame, type WatchType } from '../cache/cache-event.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { type Selection, selects } from '../cache/selection.ts';
-import type { RenderFrame } from '../cache/watcher.ts';
+import type { RenderFrame, Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import type { Rendering } from './watch-frames.ts';
@@ -34,7 +34,7 @@ export const waitingFrame: RenderFrame = (type, object, event) => new WaitingFra
 
 interface Converted {
   readonly definition: ResourceDefinition;
-  readonly watcher: AsyncIterable<WatchFrame>;
+  readonly watcher: Watcher;
   readonly rendering: Rendering;
   readonly selection: Selection;
 }
@@ -51,7 +51,7 @@ export const convertedFrames = (core: Core, converted: Converted): AsyncIterable
     return {
       next: () => frames.next(),
       return: async () => {
-        await converted.watcher[Symbol.asyncIterator]().return?.();
+        converted.watcher.cut();
         return frames.return(undefined);
       },
     };

@@ -4,17 +4,15 @@ import { RecentMap } from '@holdfast/platform';
 import type { CacheEvent } from '../cache/cache-event.ts';
 import { SHARED_FRAMES_MAX } from '../limits.ts';
 
-interface Shared {
-  readonly event: CacheEvent;
-  readonly definition: ResourceDefinition;
-  readonly frame: WatchFrame;
-}
-
 export interface SharedView {
   readonly event: CacheEvent;
   readonly definition: ResourceDefinition;
   /** Everything else that makes a difference. */
   readonly form: string;
+}
+
+interface Shared extends Omit<SharedView, 'form'> {
+  readonly frame: WatchFrame;
 }
 
 /**

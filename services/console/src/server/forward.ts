@@ -30,8 +30,8 @@ export async function forward(deps: ForwardWritesDeps, request: ApiRequest): Pro
   if (!WRITING_METHODS.has(request.method)) throw malformed(`the header ${WRITE_HEADER} is for changes`);
   const guard = requireOwnPage(request);
   requireSession(deps.sessions, request, guard);
-  const session = sessionCookie(request) ?? '';
-  const writer = { session: guard, isOpen: () => deps.sessions.tokenOf(session, guard) !== undefined };
+  const sessionId = sessionCookie(request) ?? '';
+  const writer = { session: guard, isOpen: () => deps.sessions.tokenOf(sessionId, guard) !== undefined };
   // Without the signal of its connection: a page whose connection breaks asks again for the answer.
   return deps.writes.once(writer, id, (signal) => forwardTo(deps, { ...request, signal }, path));
 }

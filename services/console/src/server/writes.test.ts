@@ -95,7 +95,7 @@ test('a write without a whole answer ends at its deadline, and then makes room',
   assert.equal(made.length, 3);
 });
 
-test('writes under way end with their session', async () => {
+test('the writes under way of a session that has ended end at the next write', async () => {
   const { signals, over, write } = setUp();
   const refused = assert.rejects(write('one', 1), isRefused(504));
   void write('two', 1);

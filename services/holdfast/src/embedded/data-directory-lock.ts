@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
 
@@ -21,6 +22,9 @@ export async function lockDataDirectory(directory: string): Promise<{ release():
     throw refusal(directory, cause);
   }
 }
+
+/** Every start makes the lock first. */
+export const hasLock = (directory: string): boolean => existsSync(path.join(directory, 'lock'));
 
 /** Only looks: it excludes nobody who looks at the same time, and a start waits for it. */
 export async function isDataDirectoryInUse(directory: string): Promise<boolean> {

@@ -228,6 +228,10 @@ test('a directory that somebody made for the cluster may have the files of its f
   const places = { home: '/home', here: '/' };
   assert.equal(new DataDirectory(made, { ephemeral: false, places }).path, made);
   assert.equal(statSync(policy).mode & 0o777, 0o644);
+  const link = path.join(folder, 'link');
+  symlinkSync(made, link);
+  rmSync(path.join(made, 'lock'), { force: true });
+  assert.equal(new DataDirectory(link, { ephemeral: false, places }).path, link, 'judged by what it leads to');
 });
 
 test('a directory of a start that was killed early, one on a new disk and that of compose are taken', (t) => {
@@ -240,7 +244,9 @@ test('a directory of a start that was killed early, one on a new disk and that o
     ['copied', ['store', 'pki']],
   ] as const) {
     for (const name of names) mkdirSync(path.join(folder, at, name), { recursive: true });
-    assert.equal(new DataDirectory(path.join(folder, at), { ephemeral: false }).path, path.join(folder, at));
+    // In a home only the names count.
+    const places = { home: path.join(folder, at), here: '/' };
+    assert.equal(new DataDirectory(path.join(folder, at), { ephemeral: false, places }).path, path.join(folder, at));
   }
 });
 

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Authority, ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
-import { authorityFlaw, serverFlaw } from '@holdfast/pki/flaw';
+import { authorityFlaw, isSignedBy, serverFlaw } from '@holdfast/pki/flaw';
 import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
@@ -263,8 +263,7 @@ function isFrontProxyUsable({ ca, certificate, key }: FrontProxyPki, nowMs: numb
   if (pairFlaw({ name: 'front-proxy-client.crt', text: certificate }, { name: 'its key', text: key }) !== undefined)
     return false;
   try {
-    const isSigned = new X509Certificate(certificate).verify(new X509Certificate(ca).publicKey);
-    return isSigned && stillFits(certificate, { dnsNames: [], ipAddresses: [] }, nowMs);
+    return isSignedBy(certificate, ca) && stillFits(certificate, { dnsNames: [], ipAddresses: [] }, nowMs);
   } catch {
     return false;
   }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
 
@@ -38,11 +38,12 @@ export interface Places {
  * pods. A directory that somebody made for this cluster may have files that the flags name.
  */
 export function refuseForeign(folder: string, { home, here }: Places): void {
-  const names = readdirSync(folder);
+  const real = realpathSync(folder);
+  const names = readdirSync(real);
   if (names.some((name) => MARKS.includes(name))) return;
   const foreign = names.find((name) => !isOurs(name) && name !== OF_THE_SYSTEM);
-  const holds = [home, here].some((place) => isIn(folder, place));
-  if (foreign === undefined || !(holds || isOfOthers(folder))) return;
+  const holds = [home, here].some((place) => isIn(real, place));
+  if (foreign === undefined || !(holds || isOfOthers(real))) return;
   throw new OperatorError({
     code: 'DataDirectoryForeign',
     message: `${folder} is not a data directory: it has ${foreign} and none of the files of a cluster`,

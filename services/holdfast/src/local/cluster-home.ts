@@ -97,6 +97,12 @@ export const newRecord = (name: string, createdMs: number, directory: string): C
 export const livingProcess = (record: ClusterRecord | undefined): ProcessIdentity | undefined =>
   record?.process !== undefined && isAlive(record.process) ? record.process : undefined;
 
+/** As after a stop. */
+export function withoutProcess(record: ClusterRecord): ClusterRecord {
+  const { process: _, ...rest } = record;
+  return rest;
+}
+
 /** The name of its context, cluster and user in a kubeconfig of the user. */
 export const contextOf = (name: string): string => `holdfast-${name}`;
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { networkPathOf } from '../embedded/data-directory.ts';
-import { isDataDirectoryInUse } from '../embedded/data-directory-lock.ts';
-import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from './cluster-home.ts';
+import { hasLock, isDataDirectoryInUse } from '../embedded/data-directory-lock.ts';
+import { type ClusterHome, type ClusterRecord, contextOf, livingProcess, withoutProcess } from './cluster-home.ts';
 import { launch, untilReady } from './launch.ts';
 import { mayHavePods, usesContainers } from './left-pods.ts';
 import { MadeKubeconfigs } from './made-kubeconfigs.ts';
@@ -36,8 +36,7 @@ export async function stopCluster(home: ClusterHome, record: ClusterRecord, deps
     );
     if (!existsSync(file)) made.forget(file);
   }
-  const { process: _, ...rest } = record;
-  const stopped = { ...rest, mergedInto: [] };
+  const stopped = { ...withoutProcess(record), mergedInto: [] };
   home.write(stopped);
   return stopped;
 }
@@ -99,7 +98,7 @@ async function endForgottenPods(home: ClusterHome, record: ClusterRecord, deps: 
 
 /** The directory may be shared: a process of another machine cannot be seen from here, but its lock can. */
 async function refuseOtherUser(home: ClusterHome): Promise<void> {
-  if (!existsSync(path.join(home.dataDirectory, 'lock'))) return;
+  if (!hasLock(home.dataDirectory)) return;
   const isUsed = await isDataDirectoryInUse(home.dataDirectory).catch(() => false);
   if (isUsed) throw usedElsewhere(home);
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { environmentName } from '@holdfast/platform/config';
 import type { ClusterHome, ClusterRecord } from './cluster-home.ts';
 import { isOfThisBoot } from './process-identity.ts';
+import { valueOf } from './start-flags.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -17,8 +18,7 @@ export function mayHavePods(home: ClusterHome, record: ClusterRecord, env: Envir
 
 /** True also when it is not known. */
 export function usesContainers(home: ClusterHome, { flags }: ClusterRecord, env: Environment): boolean {
-  const given = (name: string): string | undefined =>
-    flags.findLast((flag) => flag.startsWith(`--${name}=`))?.slice(`--${name}=`.length) ?? env[environmentName(name)];
+  const given = (name: string): string | undefined => valueOf(flags, name) ?? env[environmentName(name)];
   const wanted = given('runtime');
   if (wanted === undefined) return given('container-runtime-endpoint') !== undefined;
   if (wanted !== 'auto') return wanted !== 'process';

@@ -17,11 +17,12 @@ export function flagsOfOthers(argv: readonly string[], own: SettingSpecs, others
   });
 }
 
-const WITHOUT = '--without=';
+/** The value of a flag in the form above. The last one counts. */
+export function valueOf(flags: readonly string[], name: string): string | undefined {
+  const start = `--${name}=`;
+  return flags.findLast((flag) => flag.startsWith(start))?.slice(start.length);
+}
 
 /** True when these flags, in the form above, start a server without this part. */
 export const leavesOut = (flags: readonly string[], part: string): boolean =>
-  (flags.findLast((flag) => flag.startsWith(WITHOUT)) ?? '')
-    .slice(WITHOUT.length)
-    .split(',')
-    .some((each) => each.trim() === part);
+  (valueOf(flags, 'without') ?? '').split(',').some((each) => each.trim() === part);

@@ -17,6 +17,7 @@ import {
   PROXY_USER,
   SCHEDULER_USER,
 } from '@holdfast/pki/credentials';
+import { isSignedBy } from '@holdfast/pki/flaw';
 import { COMPOSE_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
 import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
 import { invariant } from '@holdfast/platform';
@@ -253,7 +254,7 @@ async function writeCertificate(
   const { file, subject, dnsNames, ipAddresses = [], nowMs } = wanted;
   const folder = new StateFolder(path.join(config.stateDirectory, wanted.folder), wanted.uid ?? config.componentUid);
   const kept = folder.read(`${file}.crt`);
-  const isSame = kept !== undefined && isIssuedBy(kept, pki) && isOf(kept, subject);
+  const isSame = kept !== undefined && isSignedBy(kept, pki.caCertificate) && isOf(kept, subject);
   if (isSame && stillFits(kept, { dnsNames, ipAddresses }, nowMs)) return;
   const { issueCertificate } = await import('@holdfast/pki/cluster-pki');
   const { user, group, purpose } = subject;
@@ -275,10 +276,6 @@ const isOf = (
 ): boolean =>
   new X509Certificate(certificate).subject ===
   [...(group === undefined ? [] : [`O=${group}`]), `CN=${user}`].join('\n');
-
-function isIssuedBy(certificate: string, { caCertificate }: ClusterPki): boolean {
-  return new X509Certificate(certificate).verify(new X509Certificate(caCertificate).publicKey);
-}
 
 function writeComponent(
   material: Material,

@@ -8,6 +8,7 @@ import {
   KMS_SEEDS_KEPT,
   KMS_STATUS_RETRY_MS,
 } from '../../limits.ts';
+import { Places } from '../../turns/places.ts';
 import { type KmsPlugin, KmsTimeout, KmsUnreachable } from './plugin.ts';
 import { decodeSource, SEED_BYTES } from './seed.ts';
 
@@ -45,8 +46,7 @@ export class SeedCache {
   readonly #seeds = new RecentMap<string, KnownSeed>(KMS_SEEDS_KEPT);
   readonly #failures = new RecentMap<string, Failure>(KMS_FAILURES_KEPT);
   readonly #underWay = new Map<string, Work>();
-  readonly #waiting: (() => void)[] = [];
-  #busy = 0;
+  readonly #places = new Places(KMS_DECRYPTIONS_AT_ONCE);
   /** A plugin that hangs is left alone for a while: each call of it would cost a whole timeout. */
   #hung: Failure | undefined;
   /** Neighbouring objects often have the same seed. */
@@ -106,7 +106,7 @@ export class SeedCache {
     if (reader === 'feed' && this.#isAwaited(known, key)) return Promise.resolve();
     if (known !== undefined) return known.done;
     if (this.#isHung()) return Promise.resolve();
-    const done = this.#inTurn(() => this.#decrypt(source, key)).finally(() => this.#underWay.delete(key));
+    const done = this.#places.inTurn(() => this.#decrypt(source, key)).finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, { done, sinceMs: this.#deps.clock.monotonic() });
     return done;
   }
@@ -130,19 +130,6 @@ export class SeedCache {
       this.#failures.set(key, failure);
       if (error instanceof KmsTimeout) this.#hung = failure;
       if (error instanceof KmsUnreachable) this.#deps.onUnreachable();
-    }
-  }
-
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    if (this.#busy >= KMS_DECRYPTIONS_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#busy++;
-    try {
-      await work();
-    } finally {
-      // The place goes to the next one.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy--;
-      else next();
     }
   }
 

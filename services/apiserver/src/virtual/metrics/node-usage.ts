@@ -4,6 +4,7 @@ import type { Core } from '../../core.ts';
 import { discard } from '../../front/answer-bodies.ts';
 import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
 import type { NodeGateway } from '../../proxy/node-gateway.ts';
+import { Places } from '../../turns/places.ts';
 
 export interface Usage {
   readonly time: string;
@@ -39,28 +40,14 @@ export function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
  */
 class Questions {
   readonly #answers = new Map<string, Promise<NodeUsage>>();
-  readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  readonly #places = new Places(NODE_USAGE_PARALLEL);
 
   answer(node: string, ask: () => Promise<NodeUsage>): Promise<NodeUsage> {
     const found = this.#answers.get(node);
     if (found !== undefined) return found;
-    const answer = this.#inTurn(ask).finally(() => this.#answers.delete(node));
+    const answer = this.#places.inTurn(ask).finally(() => this.#answers.delete(node));
     this.#answers.set(node, answer);
     return answer;
-  }
-
-  async #inTurn(ask: () => Promise<NodeUsage>): Promise<NodeUsage> {
-    if (this.#underWay < NODE_USAGE_PARALLEL) this.#underWay += 1;
-    else await new Promise<void>((begin) => this.#waiting.push(begin));
-    try {
-      return await ask();
-    } finally {
-      // The next one takes this place over.
-      const begin = this.#waiting.shift();
-      if (begin === undefined) this.#underWay -= 1;
-      else begin();
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -70,22 +70,24 @@ test('a cluster that was stopped is no problem; one of another kubeconfig that d
   assert.match(named.lines.join('\n'), /problem {2}API: /);
 });
 
-async function freePort(): Promise<number> {
+async function listening(): Promise<{ readonly server: Server; readonly port: number }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
   assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
+  return { server, port: address.port };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await listening();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 async function usedPort(t: TestContext): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { server, port } = await listening();
   t.after(() => server.close());
-  const address = server.address();
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
+  return port;
 }
 
 test('doctor names a used port with what to do, and its exit code reports the problem', async (t) => {

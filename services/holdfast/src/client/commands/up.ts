@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { OperatorError } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { readStartConfig, START_SETTINGS } from '../../config.ts';
-import { ClusterHome, contextOf, DEFAULT_NAME } from '../../local/cluster-home.ts';
+import { ClusterHome, contextOf, DEFAULT_NAME, withoutProcess } from '../../local/cluster-home.ts';
 import { withClusterLock } from '../../local/command-lock.ts';
 import { shareContext } from '../../local/context.ts';
 import { stopCluster } from '../../local/ending.ts';
@@ -179,9 +179,8 @@ async function inForeground(home: ClusterHome, { child, identity }: Launched, te
     await withClusterLock(home, async () => {
       const record = home.read();
       if (record?.process?.pid !== identity.pid) return;
-      const { process: _, ...rest } = record;
       // One that stopped in order has left no pods, so no other server has to look for them.
-      await stopCluster(home, child.exitCode === 0 ? rest : record, terminal);
+      await stopCluster(home, child.exitCode === 0 ? withoutProcess(record) : record, terminal);
     });
   } catch (error) {
     // The command that ends it does the rest.

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
-import { isDataDirectoryInUse } from '../../../embedded/data-directory-lock.ts';
+import { hasLock, isDataDirectoryInUse } from '../../../embedded/data-directory-lock.ts';
 import { openSession } from '../../session.ts';
 import type { Check, Subject } from '../check.ts';
 import { type Judgement, ok, problem, warning } from '../finding.ts';
@@ -22,7 +21,7 @@ export const API: Check = {
 
 /** The check of the data directory tells when it cannot be read. */
 async function isStopped({ dataDir, isOwnKubeconfig }: Subject): Promise<boolean> {
-  if (!isOwnKubeconfig || !existsSync(path.join(dataDir, 'lock'))) return false;
+  if (!isOwnKubeconfig || !hasLock(dataDir)) return false;
   return !(await isDataDirectoryInUse(dataDir).catch(() => true));
 }
 

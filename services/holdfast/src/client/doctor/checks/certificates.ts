@@ -35,7 +35,7 @@ export function judgeCertificates(files: readonly CertificateFile[], nowMs: numb
   const spans: { readonly name: string; readonly from: number; readonly to: number }[] = [];
   for (const { name, text } of present) {
     const span = validityOf(text);
-    if (span === undefined) return problem(`${name} is not a certificate`, ANEW);
+    if (span === undefined) return problem(`${name} is not a certificate`, name === CA ? ANEW : renewed(name));
     spans.push({ name, ...span });
   }
   const early = spans.find(({ from }) => from > nowMs);

@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { describeError } from '@holdfast/platform';
-import { isDataDirectoryInUse } from '../../../embedded/data-directory-lock.ts';
+import { hasLock, isDataDirectoryInUse } from '../../../embedded/data-directory-lock.ts';
 import type { Check } from '../check.ts';
 import { ok, problem } from '../finding.ts';
 
 export const DATA_DIRECTORY: Check = {
   name: 'data directory',
   look: async ({ dataDir }) => {
-    if (!existsSync(path.join(dataDir, 'lock'))) return ok(`${dataDir} is new`);
+    if (!hasLock(dataDir)) return ok(`${dataDir} is new`);
     try {
       const isUsed = await isDataDirectoryInUse(dataDir);
       return ok(`${dataDir} has a cluster that ${isUsed ? 'runs' : 'does not run'}`);

@@ -391,32 +391,47 @@ test('redis: a server that accepts connections and never answers is an operator 
   server.resume();
 });
 
-test('redis: any torn end of the append-only file leaves whole batches in one unbroken history', async (t) => {
+test('redis: any torn end of the append-only file leaves whole batches, and what is written behind it survives the next kill', async (t) => {
   await using server = await startRedis();
-  const store = await open(t, server.url);
-  for (const n of [0, 1, 2, 3]) {
-    const keys = ['x', 'y', 'z'].map((name) => `core/pods/default/${name}${n}`);
-    await store.write(keys.map((key) => ({ kind: 'create', key, value: '{"padding":"................"}' })));
-  }
-  await store.close();
-  await server.kill();
-  const folder = join(server.directory, 'appendonlydir');
-  const file = (await readdir(folder)).find((name) => name.endsWith('.incr.aof'));
-  assert.ok(file !== undefined, 'the server keeps an append-only file');
-  const path = join(folder, file);
+  const batch = (name: string) =>
+    ['x', 'y', 'z'].map(
+      (key) =>
+        ({ kind: 'create', key: `core/pods/default/${key}${name}`, value: '{"padding":"................"}' }) as const,
+    );
   for (const torn of [1, 40, 300, 900, 1_700]) {
+    const store = await open(t, server.url);
+    for (const n of [0, 1, 2, 3]) await store.write(batch(`${torn}-${n}`));
+    await store.close();
+    await server.kill();
+    const path = await appendOnlyFile(server);
     await truncate(path, (await stat(path)).size - torn);
     await server.restart();
     const other = await open(t, server.url);
     const revision = await other.currentRevision();
     assert.equal(revision % 3, 0, `whole batches only: revision ${revision}`);
-    const changes = await changesUpTo(other, 0, revision);
+    checkChain(await changesUpTo(other, 0, revision));
+    assert.deepEqual(await other.write(batch(`${torn}-behind`)), {
+      outcome: 'committed',
+      firstRevision: revision + 1,
+      lastRevision: revision + 3,
+    });
+    await server.restart();
+    await serves(other);
+    const changes = await changesUpTo(other, 0, revision + 3);
     checkChain(changes);
+    assert.equal(changes.at(-1)?.key, `core/pods/default/z${torn}-behind`);
     await assertWhole(other, changes);
     await other.close();
-    await server.kill();
   }
 });
+
+/** The part to which the server writes now. */
+async function appendOnlyFile(server: RedisServer): Promise<string> {
+  const folder = join(server.directory, 'appendonlydir');
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof'));
+  assert.equal(files.length, 1, files.join());
+  return join(folder, files.join());
+}
 
 test('redis: a server out of memory refuses writes as not applied and still answers reads', async (t) => {
   await using server = await startRedis();

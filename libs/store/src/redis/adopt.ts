@@ -5,6 +5,7 @@ import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS } from '../limits.ts';
 import type { Revision } from '../port.ts';
 import { Link } from './link.ts';
 import { unreachableError } from './open-errors.ts';
+import { renewFile } from './renewed-file.ts';
 import { adopt } from './server.ts';
 
 export interface AdoptRedisOptions {
@@ -19,7 +20,7 @@ export interface AdoptRedisOptions {
  */
 export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revision> {
   const { url, tls, clock, log } = options;
-  const admit = async (_redis: Redis): Promise<void> => {};
+  const admit = (redis: Redis): Promise<void> => admitRenewed(redis, { clock, log });
   const link = new Link({ url, tls, name: 'adopt', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
   try {
     const redis = await link.ready(REDIS_START_TIMEOUT_MS);
@@ -30,6 +31,15 @@ export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revis
   } finally {
     link.close();
   }
+}
+
+/** Where the file cannot be written anew, the operator decides. */
+export async function admitRenewed(
+  redis: Redis,
+  { clock, log }: Pick<AdoptRedisOptions, 'clock' | 'log'>,
+): Promise<void> {
+  const refusal = await renewFile(redis, clock);
+  if (refusal !== undefined) log.warn('the store is not set up to be durable', { reason: refusal });
 }
 
 const emptyError = (): OperatorError =>

@@ -39,10 +39,11 @@ import { HISTORY_KEY, META_KEY } from './layout.ts';
 import { Link } from './link.ts';
 import { assertLayout, unfitError, unreachableError, unsafeError } from './open-errors.ts';
 import { ReadPath } from './read-path.ts';
+import { renewFile } from './renewed-file.ts';
 import { decodeSize, type StoreSize } from './replies.ts';
 import { COMPACT, HALT } from './scripts.ts';
 import { countOnce, difference, inspect, newestSightings, readSettings, trimHistory } from './server.ts';
-import { unfitServer, unsafeSettings } from './settings.ts';
+import { fieldsOf, unfitServer, unsafeSettings } from './settings.ts';
 import { type Halt, ServerTime, Standing, unavailable } from './standing.ts';
 import { Tail } from './tail.ts';
 import { WritePath } from './write-path.ts';
@@ -77,6 +78,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Dura
   return store;
 }
 
+const RENEWING = 'the server writes its append-only file anew after its start, and serves when that is done';
+
 class RedisStore implements DurableStore {
   readonly #options: RedisStoreOptions;
   readonly #standing: Standing;
@@ -93,6 +96,9 @@ class RedisStore implements DurableStore {
   /** A write found no room since the last compaction. */
   #isRefusing = false;
   #checkedAt = 0;
+  /** The run of the server whose append-only file is known to be new. */
+  #renewedIn: string | undefined;
+  #isRenewing = false;
   #haltToRecord: Halt | undefined;
   #unfitAtStart: readonly string[] = [];
   #unsafeAtStart: readonly string[] = [];
@@ -139,6 +145,7 @@ class RedisStore implements DurableStore {
     const { url, startTimeoutMs = REDIS_START_TIMEOUT_MS } = this.#options;
     const redis = await this.#link.ready(startTimeoutMs);
     if (redis === undefined) {
+      if (this.#isRenewing) throw unfitError([RENEWING]);
       throw unreachableError(url, this.#link.lastError ?? new Error(`no answer within ${startTimeoutMs} ms`));
     }
     if (this.#unfitAtStart.length > 0) throw unfitError(this.#unfitAtStart);
@@ -229,6 +236,7 @@ class RedisStore implements DurableStore {
     if (this.#link.current === undefined && !this.#standing.closed) {
       complaints.push(`no connection to the store: ${describeError(this.#link.lastError)}`);
     }
+    if (this.#isRenewing) complaints.push(RENEWING);
     const feed = this.#tail?.complaint;
     if (feed !== undefined) complaints.push(feed);
     return complaints;
@@ -282,8 +290,8 @@ class RedisStore implements DurableStore {
   async #check(redis: Redis): Promise<void> {
     const knownBefore = this.#standing.highest;
     const [config, info] = await Promise.all([readSettings(redis), redis.info()]);
-    const unsafe = unsafeSettings(config);
     const unfit = unfitServer(info);
+    const unsafe = [...unsafeSettings(config), ...(unfit.length > 0 ? [] : await this.#renewFile(redis, info))];
     await this.#compare(redis);
     await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
@@ -297,6 +305,21 @@ class RedisStore implements DurableStore {
     }
     this.#standing.setChecks({ unsafe, unfit });
     this.#checkedAt = this.#options.clock.monotonic();
+  }
+
+  /** Once after each start of the server. Resolves with why it is impossible. */
+  async #renewFile(redis: Redis, info: string): Promise<readonly string[]> {
+    const run = fieldsOf(info).get('run_id');
+    if (run !== undefined && run === this.#renewedIn) return [];
+    this.#isRenewing = true;
+    try {
+      const refusal = await renewFile(redis, this.#options.clock);
+      if (refusal !== undefined) return [refusal];
+      this.#renewedIn = run;
+      return [];
+    } finally {
+      this.#isRenewing = false;
+    }
   }
 
   /** Checks that the history is the one this process has seen, before anything reads it. */

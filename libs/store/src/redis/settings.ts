@@ -21,14 +21,18 @@ export function unsafeSettings(config: ReadonlyMap<string, string>): string[] {
 
 const OLDEST_MAJOR = 7;
 
-/** Returns everything in the output of INFO that prevents the store from serving. Pure. */
-export function unfitServer(info: string): string[] {
-  const fields = new Map(
+/** The fields in the output of INFO. */
+export const fieldsOf = (info: string): ReadonlyMap<string, string> =>
+  new Map(
     info.split(/\r?\n/).map((line): [string, string] => {
       const cut = line.indexOf(':');
       return [line.slice(0, cut), line.slice(cut + 1)];
     }),
   );
+
+/** Returns everything in the output of INFO that prevents the store from serving. Pure. */
+export function unfitServer(info: string): string[] {
+  const fields = fieldsOf(info);
   const wrong: string[] = [];
   const version = fields.get('redis_version') ?? '';
   // Older ones report lack of memory inside a script as a failure of the script, of which nobody knows what it has done.

@@ -16,7 +16,7 @@ export function redisConfig(options: {
   /** Requires TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 }): string {
-  const rights = '+@all -@admin -@dangerous -script|flush -script|kill +info +config|get';
+  const rights = '+@all -@admin -@dangerous -script|flush -script|kill +info +config|get +bgrewriteaof';
   return `${[
     'port 0',
     `tls-port ${options.port}`,

@@ -43,7 +43,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 300,
-    inIdleTimeOf: 'abuse',
+    inIdleTimeOf: 'integration',
     sharesCompiledModules: true,
   },
   {

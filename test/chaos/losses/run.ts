@@ -68,7 +68,7 @@ export async function runLosses(project: string, options: LossOptions): Promise<
     try {
       return await playRounds(cluster, options);
     } catch (error) {
-      process.stderr.write(`${await cluster.logs()}\n${await describeAll(cluster)}\n`);
+      process.stderr.write(await storyOf(cluster));
       throw error;
     }
   } finally {
@@ -76,8 +76,11 @@ export async function runLosses(project: string, options: LossOptions): Promise<
   }
 }
 
-const describeAll = async ({ admin }: ComposeCluster): Promise<string> =>
-  `${await describePods(admin).catch(String)}\n${[...(await runningIdentities(admin)).keys()].join(' ')} run`;
+async function storyOf(cluster: ComposeCluster): Promise<string> {
+  const pods = await describePods(cluster.admin).catch(String);
+  const running = await runningIdentities(cluster.admin).catch(() => new Map<string, Pod>());
+  return `${await cluster.logs()}\n${pods}\n${[...running.keys()].join(' ')} run\n`;
+}
 
 async function playRounds(cluster: ComposeCluster, options: LossOptions): Promise<LossReport> {
   await createIdentities(cluster);
@@ -117,6 +120,7 @@ async function playRound(
         .map((pod) => recovered(cluster, pod, { kind, nodes, atMs })),
     ),
   );
+  if (recoveries.some(({ ms }) => ms === undefined)) process.stderr.write(await storyOf(cluster));
   await clock.sleep(HOLD_MS);
   await Promise.all(lost.map(({ kind, node }) => faults.end(kind, node)));
   await waitFor('the nodes to return and every identity to run', () => isWhole(cluster), RETURN_DEADLINE_MS);

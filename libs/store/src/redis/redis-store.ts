@@ -143,9 +143,10 @@ class RedisStore implements DurableStore {
   /** Rejects with an OperatorError when the server is unreachable, not durable, or holds foreign data. */
   async open(): Promise<void> {
     const { url, startTimeoutMs = REDIS_START_TIMEOUT_MS } = this.#options;
-    const redis = await this.#link.ready(startTimeoutMs);
+    let redis = await this.#link.ready(startTimeoutMs);
+    // A large file takes its time; the connection is lost when the server is.
+    while (redis === undefined && this.#isRenewing) redis = await this.#link.ready(startTimeoutMs);
     if (redis === undefined) {
-      if (this.#isRenewing) throw unfitError([RENEWING]);
       throw unreachableError(url, this.#link.lastError ?? new Error(`no answer within ${startTimeoutMs} ms`));
     }
     if (this.#unfitAtStart.length > 0) throw unfitError(this.#unfitAtStart);

@@ -1,3 +1,4 @@
 export { readSetupConfig, type SetupConfig } from './config.ts';
 export { prepareState } from './prepare-state.ts';
 export { redisConfig } from './redis-config.ts';
+export { redisStart } from './redis-start.ts';

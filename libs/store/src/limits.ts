@@ -57,8 +57,11 @@ export const REDIS_RECONNECT_DELAY_MAX_MS = 1_000;
 export const REDIS_RETRY_DELAY_MS = 50;
 /** Redis: start-up waits this long for the server. */
 export const REDIS_START_TIMEOUT_MS = 10_000;
-/** Redis: interval of looking whether the server has written its append-only file anew. */
-export const REDIS_REWRITE_LOOK_MS = 20;
+/** Redis: how long a server may take to begin a new part of its append-only file, and how often that is looked at. */
+export const REDIS_RENEWAL_WAIT_MS = 5_000;
+export const REDIS_RENEWAL_LOOK_MS = 20;
+/** Redis: a server that refused it is asked again after this time. Each attempt may add a part. */
+export const REDIS_RENEWAL_RETRY_MS = 10_000;
 /** A running process detects replaced data within this time. */
 export const STORE_CHECK_INTERVAL_MS = 10_000;
 /** A restore into Redis sends this many objects at once. */

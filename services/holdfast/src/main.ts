@@ -45,8 +45,7 @@ async function start(): Promise<void> {
     rssMb: () => process.memoryUsage.rss() / 2 ** 20,
     onCreated: (created: { stop(): Promise<void> }): unknown => (stop = () => created.stop()),
   };
-  const cluster = await startCommand(line).catch(onFailure);
-  if (cluster === undefined) process.exit(0);
+  if ((await startCommand(line).catch(onFailure)) === undefined) process.exit(0);
   isReady = true;
 }
 

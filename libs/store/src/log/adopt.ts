@@ -18,8 +18,7 @@ export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
 /**
  * Ends a halt: continues with what the log and its snapshots contain, in a log of the next epoch. The old log gets a
  * halt as its last effective entry, so no API server that still runs writes behind the point of adoption; it stays, as
- * evidence. Where the log no longer leads to its newest snapshot, it has lost what that one has: then the snapshot is the
- * content.
+ * evidence. Where the log has lost what its newest snapshot has, the snapshot is the content.
  */
 export async function adoptLogStore(options: AdoptLogOptions, dial?: Dial): Promise<Revision> {
   const replica = await LogReplica.open(options, dial);
@@ -56,7 +55,7 @@ interface Closed {
 
 /**
  * What the newest snapshot has and the log does not. API servers that noticed it have added entries, so a log that ended
- * before may reach beyond the snapshot by now: then its entries lead to another state.
+ * before may reach beyond the snapshot by now: then its entries lead to a lower revision at the same place.
  */
 async function lostState(
   replica: LogReplica,
@@ -69,7 +68,8 @@ async function lostState(
     return state;
   }
   if (state === undefined) return undefined;
-  return (await replica.readUpTo(newest.position)).digest === state.digest ? undefined : state;
+  const { position, table } = await replica.readUpTo(newest.position);
+  return position === newest.position && table.revision < state.table.revision ? state : undefined;
 }
 
 /** Resolves with the sequences of the entries that close the old log. It counts up to the last one. */

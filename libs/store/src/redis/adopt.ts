@@ -33,13 +33,15 @@ export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revis
   }
 }
 
-/** Where the file cannot be written anew, the operator decides. */
+/** A server that knows no rewrite is not ours to judge here; a right that is missing can be given. */
 export async function admitRenewed(
   redis: Redis,
   { clock, log }: Pick<AdoptRedisOptions, 'clock' | 'log'>,
 ): Promise<void> {
   const refusal = await renewFile(redis, clock);
-  if (refusal !== undefined) log.warn('the store is not set up to be durable', { reason: refusal });
+  if (refusal === undefined) return;
+  if (refusal.includes('NOPERM')) throw new Error(refusal);
+  log.warn('the store is not set up to be durable', { reason: refusal });
 }
 
 const emptyError = (): OperatorError =>

@@ -12,6 +12,7 @@ import {
   RECENT_CHANGES_BYTES,
   REDIS_COMMAND_TIMEOUT_MS,
   REDIS_RECHECK_TICK_MS,
+  REDIS_RENEWAL_RETRY_MS,
   REDIS_START_TIMEOUT_MS,
   REDIS_TAIL_BLOCK_MS,
   REDIS_WRITE_DEADLINE_MS,
@@ -78,8 +79,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Dura
   return store;
 }
 
-const RENEWING = 'the server writes its append-only file anew after its start, and serves when that is done';
-
 class RedisStore implements DurableStore {
   readonly #options: RedisStoreOptions;
   readonly #standing: Standing;
@@ -98,7 +97,7 @@ class RedisStore implements DurableStore {
   #checkedAt = 0;
   /** The run of the server whose append-only file is known to be new. */
   #renewedIn: string | undefined;
-  #isRenewing = false;
+  #refused: { readonly run: string | undefined; readonly why: string; readonly atMs: number } | undefined;
   #haltToRecord: Halt | undefined;
   #unfitAtStart: readonly string[] = [];
   #unsafeAtStart: readonly string[] = [];
@@ -143,9 +142,7 @@ class RedisStore implements DurableStore {
   /** Rejects with an OperatorError when the server is unreachable, not durable, or holds foreign data. */
   async open(): Promise<void> {
     const { url, startTimeoutMs = REDIS_START_TIMEOUT_MS } = this.#options;
-    let redis = await this.#link.ready(startTimeoutMs);
-    // A large file takes its time; the connection is lost when the server is.
-    while (redis === undefined && this.#isRenewing) redis = await this.#link.ready(startTimeoutMs);
+    const redis = await this.#link.ready(startTimeoutMs);
     if (redis === undefined) {
       throw unreachableError(url, this.#link.lastError ?? new Error(`no answer within ${startTimeoutMs} ms`));
     }
@@ -237,7 +234,6 @@ class RedisStore implements DurableStore {
     if (this.#link.current === undefined && !this.#standing.closed) {
       complaints.push(`no connection to the store: ${describeError(this.#link.lastError)}`);
     }
-    if (this.#isRenewing) complaints.push(RENEWING);
     const feed = this.#tail?.complaint;
     if (feed !== undefined) complaints.push(feed);
     return complaints;
@@ -294,7 +290,8 @@ class RedisStore implements DurableStore {
     const unfit = unfitServer(info);
     const unsafe = [...unsafeSettings(config), ...(unfit.length > 0 ? [] : await this.#renewFile(redis, info))];
     await this.#compare(redis);
-    await this.#recordHalt(redis);
+    // Behind a torn end it would be lost again.
+    if (unsafe.length === 0 || this.#options.allowUnsafe === true) await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
     if (inspection.size !== undefined) this.#takeSize(inspection.size);
     this.#serverTime.sample(inspection.serverTimeMs);
@@ -310,17 +307,16 @@ class RedisStore implements DurableStore {
 
   /** Once after each start of the server. Resolves with why it is impossible. */
   async #renewFile(redis: Redis, info: string): Promise<readonly string[]> {
+    const { clock } = this.#options;
     const run = fieldsOf(info).get('run_id');
     if (run !== undefined && run === this.#renewedIn) return [];
-    this.#isRenewing = true;
-    try {
-      const refusal = await renewFile(redis, this.#options.clock);
-      if (refusal !== undefined) return [refusal];
-      this.#renewedIn = run;
-      return [];
-    } finally {
-      this.#isRenewing = false;
-    }
+    const before = this.#refused;
+    if (before?.run === run && before !== undefined && clock.monotonic() - before.atMs < REDIS_RENEWAL_RETRY_MS)
+      return [before.why];
+    const why = await renewFile(redis, clock);
+    if (why === undefined) this.#renewedIn = run;
+    this.#refused = why === undefined ? undefined : { run, why, atMs: clock.monotonic() };
+    return why === undefined ? [] : [why];
   }
 
   /** Checks that the history is the one this process has seen, before anything reads it. */

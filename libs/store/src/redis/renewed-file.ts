@@ -1,39 +1,37 @@
 import { type Clock, describeError } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
-import { REDIS_REWRITE_LOOK_MS } from '../limits.ts';
+import { REDIS_RENEWAL_LOOK_MS, REDIS_RENEWAL_WAIT_MS } from '../limits.ts';
 import { fieldsOf } from './settings.ts';
 
-/** What INFO says about the append-only file. */
-export type FileState = 'off' | 'asLoaded' | 'beingWritten' | 'renewed' | 'failed';
+/** `scheduled`: behind another child process of the server. */
+export type FileState = 'off' | 'asLoaded' | 'scheduled' | 'renewed';
 
-/** Pure. */
+/** What INFO says about the append-only file. Pure. */
 export function fileState(info: string): FileState {
   const fields = fieldsOf(info);
   if (fields.get('aof_enabled') !== '1') return 'off';
-  if (fields.get('aof_rewrite_in_progress') === '1' || fields.get('aof_rewrite_scheduled') === '1')
-    return 'beingWritten';
-  if (fields.get('aof_last_rewrite_time_sec') === '-1') return 'asLoaded';
-  return fields.get('aof_last_bgrewrite_status') === 'ok' ? 'renewed' : 'failed';
+  // It counts from the start of the server, and as soon as there is a new part.
+  if (Number(fields.get('aof_rewrites')) > 0) return 'renewed';
+  return fields.get('aof_rewrite_scheduled') === '1' ? 'scheduled' : 'asLoaded';
 }
 
 /**
- * Has the server write its append-only file anew, unless it has since its start. A kill in the middle of a transaction may
- * leave an open MULTI at the end of the file, also behind what a start cuts off: the next start but one would take
- * everything behind it for a part of that transaction. So nothing is acknowledged until it is in a new file. Resolves with
- * the reason when that is impossible.
+ * Has the server begin a new part of its append-only file, unless it has since its start. A kill in the middle of a
+ * transaction may leave an open MULTI at the end of the file, also behind what a start cuts off: a later start would take
+ * everything behind it for a part of that transaction. A rewrite begins a new part before it does anything else, and no
+ * transaction reaches into that. Resolves with the reason when it is impossible.
  */
 export async function renewFile(redis: Redis, clock: Clock): Promise<string | undefined> {
+  const until = clock.monotonic() + REDIS_RENEWAL_WAIT_MS;
   for (let isAsked = false; ; ) {
     const state = fileState(await redis.info('persistence'));
     if (state === 'off' || state === 'renewed') return undefined;
-    if (state === 'beingWritten') {
-      await clock.sleep(REDIS_REWRITE_LOOK_MS);
-      continue;
-    }
-    if (isAsked) return unrenewed('the rewrite failed; the log of the server has the reason');
-    const refusal = await askForRewrite(redis);
-    if (refusal !== undefined) return unrenewed(refusal);
-    isAsked = true;
+    if (clock.monotonic() >= until) return unrenewed('the server has not begun it');
+    if (!isAsked) {
+      const refusal = await askForRewrite(redis);
+      if (refusal !== undefined) return unrenewed(refusal);
+      isAsked = true;
+    } else await clock.sleep(REDIS_RENEWAL_LOOK_MS);
   }
 }
 
@@ -49,4 +47,4 @@ async function askForRewrite(redis: Redis): Promise<string | undefined> {
 }
 
 const unrenewed = (why: string): string =>
-  `the append-only file cannot be written anew (BGREWRITEAOF: ${why}): if a kill has torn its end, the next restart loses what is written behind it`;
+  `the append-only file cannot be written anew (BGREWRITEAOF: ${why}): if a kill has torn its end, the next restart of the server loses what is written behind it`;

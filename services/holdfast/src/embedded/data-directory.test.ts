@@ -195,8 +195,11 @@ test('a directory of something else is refused, and left unchanged', (t) => {
   assert.ok(note !== undefined && plan !== undefined);
   writeFileSync(note, '', { mode: 0o644 });
   const elsewhere = { home: '/home', here: '/' };
+  const link = path.join(folder, 'link');
+  symlinkSync(foreign, link);
   for (const places of [
     { ...elsewhere, home: foreign },
+    { ...elsewhere, home: link },
     { ...elsewhere, here: path.join(foreign, 'pki') },
   ])
     assert.throws(

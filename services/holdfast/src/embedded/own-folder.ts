@@ -42,7 +42,7 @@ export function refuseForeign(folder: string, { home, here }: Places): void {
   const names = readdirSync(real);
   if (names.some((name) => MARKS.includes(name))) return;
   const foreign = names.find((name) => !isOurs(name) && name !== OF_THE_SYSTEM);
-  const holds = [home, here].some((place) => isIn(real, place));
+  const holds = [home, here].some((place) => isIn(real, existsSync(place) ? realpathSync(place) : place));
   if (foreign === undefined || !(holds || isOfOthers(real))) return;
   throw new OperatorError({
     code: 'DataDirectoryForeign',

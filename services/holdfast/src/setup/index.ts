@@ -1,4 +1,3 @@
 export { readSetupConfig, type SetupConfig } from './config.ts';
 export { prepareState } from './prepare-state.ts';
 export { redisConfig } from './redis-config.ts';
-export { redisStart } from './redis-start.ts';

@@ -26,7 +26,6 @@ import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
 import type { SetupConfig } from './config.ts';
 import { writeObservers } from './observers.ts';
 import { redisConfig } from './redis-config.ts';
-import { redisStart } from './redis-start.ts';
 import { completeSecrets } from './secrets.ts';
 import { StateFolder } from './state-folder.ts';
 
@@ -119,7 +118,6 @@ async function writeServers(material: Material, nowMs: number): Promise<void> {
   const operatorPassword = secretOf(material, REDIS_OPERATOR_SECRET);
   const tls = { certFile: '/etc/redis/server.crt', keyFile: '/etc/redis/server.key', caFile: '/etc/redis/ca.crt' };
   redis.write('redis.conf', redisConfig({ port: REDIS_PORT, directory: '/data', password, operatorPassword, tls }));
-  redis.write('start.sh', redisStart({ directory: '/data', configFile: '/etc/redis/redis.conf' }));
   redis.write('ca.crt', pki.caCertificate);
   await writeServerCertificate(material, 'redis', config.redisUid, nowMs);
   const nats = new StateFolder(path.join(config.stateDirectory, 'nats'), ROOT_UID);

@@ -391,6 +391,8 @@ test('redis: a server that accepts connections and never answers is an operator 
   server.resume();
 });
 
+const RENEWAL_US_PER_KEY = '200000';
+
 test('redis: any torn end of the append-only file leaves whole batches, and what is written behind it survives the next kill', async (t) => {
   await using server = await startRedis();
   const batch = (name: string) =>
@@ -405,7 +407,8 @@ test('redis: any torn end of the append-only file leaves whole batches, and what
     await server.kill();
     const path = await appendOnlyFile(server);
     await truncate(path, (await stat(path)).size - torn);
-    await server.restart();
+    // Slow enough that the next kill finds it under way.
+    await server.restart({ 'rdb-key-save-delay': RENEWAL_US_PER_KEY });
     const other = await open(t, server.url);
     const revision = await other.currentRevision();
     assert.equal(revision % 3, 0, `whole batches only: revision ${revision}`);
@@ -415,23 +418,42 @@ test('redis: any torn end of the append-only file leaves whole batches, and what
       firstRevision: revision + 1,
       lastRevision: revision + 3,
     });
+    await other.close();
     await server.restart();
-    await serves(other);
-    const changes = await changesUpTo(other, 0, revision + 3);
+    const last = await open(t, server.url);
+    const changes = await changesUpTo(last, 0, revision + 3);
     checkChain(changes);
     assert.equal(changes.at(-1)?.key, `core/pods/default/z${torn}-behind`);
-    await assertWhole(other, changes);
-    await other.close();
+    await assertWhole(last, changes);
+    await last.close();
   }
 });
 
-/** The part to which the server writes now. */
+/** The part to which the server writes now: the last. */
 async function appendOnlyFile(server: RedisServer): Promise<string> {
   const folder = join(server.directory, 'appendonlydir');
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof'));
-  assert.equal(files.length, 1, files.join());
-  return join(folder, files.join());
+  const numberOf = (name: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0);
+  const [newest] = (await readdir(folder)).toSorted((a, b) => numberOf(b) - numberOf(a));
+  assert.ok(newest !== undefined && numberOf(newest) > 0, 'the server keeps an append-only file');
+  return join(folder, newest);
 }
+
+test('redis: a user who may not renew the append-only file is refused, and taken when the right is given', async (t) => {
+  await using server = await startRedis();
+  const redis = intrude(t, server.url);
+  await redis.acl('SETUSER', 'limited', 'on', '>password', '~*', '&*', '+@all', '-bgrewriteaof');
+  const url = server.url.replace('//', '//limited:password@');
+  await assert.rejects(open(t, url), (error) => {
+    assert.ok(error instanceof OperatorError && error.code === 'STORE_UNSAFE', String(error));
+    assert.match(error.message, /BGREWRITEAOF: .*NOPERM/);
+    return true;
+  });
+  await (await open(t, url, { allowUnsafe: true })).close();
+  await redis.acl('SETUSER', 'limited', '+bgrewriteaof');
+  await (await open(t, url)).close();
+  await redis.acl('SETUSER', 'limited', '-bgrewriteaof');
+  await (await open(t, url)).close();
+});
 
 test('redis: a server out of memory refuses writes as not applied and still answers reads', async (t) => {
   await using server = await startRedis();

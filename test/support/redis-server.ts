@@ -67,7 +67,11 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     kill,
     restart: async (overrides) => {
       await kill();
-      child = await start(overrides);
+      // A torn part that is not the last one is repaired, and that start refused: whoever supervises the server starts it again.
+      child = await start(overrides).catch((error: unknown) => {
+        if (!/the truncated file is not the last file/.test(String(error))) throw error;
+        return start(overrides);
+      });
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
@@ -89,17 +93,19 @@ async function startProcess(port: number, parameters: readonly string[]): Promis
     child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}:\n${output}`)));
   });
   failed.catch(() => {});
-  await Promise.race([answers(port), failed]).catch((error: unknown) => {
+  const over = new AbortController();
+  await Promise.race([answers(port, over.signal), failed]).catch((error: unknown) => {
+    over.abort();
     child.kill('SIGKILL');
     throw error;
   });
   return child;
 }
 
-async function answers(port: number): Promise<void> {
+async function answers(port: number, over: AbortSignal): Promise<void> {
   const clock = createSystemClock();
   const deadline = clock.monotonic() + START_DEADLINE_MS;
-  for (;;) {
+  while (!over.aborted) {
     const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
     redis.on('error', () => {});
     try {

@@ -14,7 +14,7 @@ import {
 import { eventually } from '@holdfast/platform/contract';
 import { type Change, type DurableStore, type Store, StoreHalted } from '@holdfast/store';
 import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract';
-import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
+import { adoptRedisStore, createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { COMMIT } from '../../libs/store/src/redis/scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -443,11 +443,14 @@ test('redis: a user who may not renew the append-only file is refused, and taken
   const redis = intrude(t, server.url);
   await redis.acl('SETUSER', 'limited', 'on', '>password', '~*', '&*', '+@all', '-bgrewriteaof');
   const url = server.url.replace('//', '//limited:password@');
-  await assert.rejects(open(t, url), (error) => {
+  const isRefused = (error: unknown): boolean => {
     assert.ok(error instanceof OperatorError && error.code === 'STORE_UNSAFE', String(error));
     assert.match(error.message, /BGREWRITEAOF: .*NOPERM/);
+    assert.match(error.nextStep, /ACL SETUSER, without a restart/);
     return true;
-  });
+  };
+  await assert.rejects(open(t, url), isRefused);
+  await assert.rejects(adoptRedisStore({ url, clock, log: createSilentLog() }), isRefused);
   await (await open(t, url, { allowUnsafe: true })).close();
   await redis.acl('SETUSER', 'limited', '+bgrewriteaof');
   await (await open(t, url)).close();

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS } from '../limits.ts';
 import type { Revision } from '../port.ts';
 import { Link } from './link.ts';
-import { unreachableError } from './open-errors.ts';
+import { unreachableError, unsafeError } from './open-errors.ts';
 import { renewFile } from './renewed-file.ts';
 import { adopt } from './server.ts';
 
@@ -20,11 +20,12 @@ export interface AdoptRedisOptions {
  */
 export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revision> {
   const { url, tls, clock, log } = options;
-  const admit = (redis: Redis): Promise<void> => admitRenewed(redis, { clock, log });
+  const admit = async (_redis: Redis): Promise<void> => {};
   const link = new Link({ url, tls, name: 'adopt', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
   try {
     const redis = await link.ready(REDIS_START_TIMEOUT_MS);
     if (redis === undefined) throw unreachableError(url, link.lastError ?? new Error('it gave no answer'));
+    await assertRenewed(redis, { clock, log });
     const adopted = await adopt(redis);
     if (adopted === undefined) throw emptyError();
     return adopted.revision;
@@ -34,13 +35,13 @@ export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revis
 }
 
 /** A server that knows no rewrite is not ours to judge here; a right that is missing can be given. */
-export async function admitRenewed(
+export async function assertRenewed(
   redis: Redis,
   { clock, log }: Pick<AdoptRedisOptions, 'clock' | 'log'>,
 ): Promise<void> {
   const refusal = await renewFile(redis, clock);
   if (refusal === undefined) return;
-  if (refusal.includes('NOPERM')) throw new Error(refusal);
+  if (refusal.includes('NOPERM')) throw unsafeError([refusal]);
   log.warn('the store is not set up to be durable', { reason: refusal });
 }
 

@@ -60,6 +60,6 @@ export function unsafeError(reasons: readonly string[]): OperatorError {
     code: 'STORE_UNSAFE',
     message: `The Redis server would lose acknowledged writes or is not known to keep them: ${reasons.join('; ')}`,
     nextStep:
-      'Correct these settings in redis.conf and restart the server, or accept it for an experiment with --allow-unsafe-store.',
+      'Correct these settings in redis.conf and restart the server (a right to BGREWRITEAOF that is missing: give it with ACL SETUSER, without a restart), or accept it for an experiment with --allow-unsafe-store.',
   });
 }

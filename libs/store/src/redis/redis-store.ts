@@ -95,9 +95,10 @@ class RedisStore implements DurableStore {
   /** A write found no room since the last compaction. */
   #isRefusing = false;
   #checkedAt = 0;
-  /** The run of the server whose append-only file is known to be new. */
-  #renewedIn: string | undefined;
-  #refused: { readonly run: string | undefined; readonly why: string; readonly atMs: number } | undefined;
+  /** In which run of the server it was last tried, and how it ended. */
+  #renewal:
+    | { readonly run: string | undefined; readonly refusal: string | undefined; readonly atMs: number }
+    | undefined;
   #haltToRecord: Halt | undefined;
   #unfitAtStart: readonly string[] = [];
   #unsafeAtStart: readonly string[] = [];
@@ -288,10 +289,11 @@ class RedisStore implements DurableStore {
     const knownBefore = this.#standing.highest;
     const [config, info] = await Promise.all([readSettings(redis), redis.info()]);
     const unfit = unfitServer(info);
-    const unsafe = [...unsafeSettings(config), ...(unfit.length > 0 ? [] : await this.#renewFile(redis, info))];
+    const unrenewed = unfit.length > 0 ? undefined : await this.#renewFile(redis, info);
+    const unsafe = [...unsafeSettings(config), ...(unrenewed === undefined ? [] : [unrenewed])];
     await this.#compare(redis);
     // Behind a torn end it would be lost again.
-    if (unsafe.length === 0 || this.#options.allowUnsafe === true) await this.#recordHalt(redis);
+    if (unrenewed === undefined || this.#options.allowUnsafe === true) await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
     if (inspection.size !== undefined) this.#takeSize(inspection.size);
     this.#serverTime.sample(inspection.serverTimeMs);
@@ -306,17 +308,16 @@ class RedisStore implements DurableStore {
   }
 
   /** Once after each start of the server. Resolves with why it is impossible. */
-  async #renewFile(redis: Redis, info: string): Promise<readonly string[]> {
+  async #renewFile(redis: Redis, info: string): Promise<string | undefined> {
     const { clock } = this.#options;
     const run = fieldsOf(info).get('run_id');
-    if (run !== undefined && run === this.#renewedIn) return [];
-    const before = this.#refused;
-    if (before?.run === run && before !== undefined && clock.monotonic() - before.atMs < REDIS_RENEWAL_RETRY_MS)
-      return [before.why];
-    const why = await renewFile(redis, clock);
-    if (why === undefined) this.#renewedIn = run;
-    this.#refused = why === undefined ? undefined : { run, why, atMs: clock.monotonic() };
-    return why === undefined ? [] : [why];
+    const last = this.#renewal;
+    const isKnown = last !== undefined && run !== undefined && last.run === run;
+    if (isKnown && (last.refusal === undefined || clock.monotonic() - last.atMs < REDIS_RENEWAL_RETRY_MS))
+      return last.refusal;
+    const refusal = await renewFile(redis, clock);
+    this.#renewal = { run, refusal, atMs: clock.monotonic() };
+    return refusal;
   }
 
   /** Checks that the history is the one this process has seen, before anything reads it. */

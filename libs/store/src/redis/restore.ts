@@ -4,7 +4,7 @@ import type { StoreContent } from '../backup.ts';
 import { sizeOfState } from '../internal/change-size.ts';
 import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS, RESTORE_BATCH_OBJECTS } from '../limits.ts';
 import type { Revision, StoredObject } from '../port.ts';
-import { type AdoptRedisOptions, admitRenewed } from './adopt.ts';
+import { type AdoptRedisOptions, assertRenewed } from './adopt.ts';
 import { indexKey, LAYOUT_FORMAT, META_KEY, OBJECT_KEY_PREFIX, objectHashKey, splitKey } from './layout.ts';
 import { Link } from './link.ts';
 import { unreachableError } from './open-errors.ts';
@@ -21,11 +21,12 @@ export async function restoreRedisStore(
   incarnation: string,
   content: StoreContent,
 ): Promise<Revision> {
-  const admit = (redis: Redis): Promise<void> => admitRenewed(redis, { clock, log });
+  const admit = async (_redis: Redis): Promise<void> => {};
   const link = new Link({ url, tls, name: 'restore', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
   try {
     const redis = await link.ready(REDIS_START_TIMEOUT_MS);
     if (redis === undefined) throw unreachableError(url, link.lastError ?? new Error('it gave no answer'));
+    await assertRenewed(redis, { clock, log });
     await begin(redis, incarnation, content);
     let bytes = 0;
     for (let from = 0; from < content.objects.length; from += RESTORE_BATCH_OBJECTS) {

@@ -58,7 +58,8 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
   };
   const stop = async (): Promise<void> => {
     await kill();
-    await rm(directory, { recursive: true, force: true });
+    // A rewrite of the append-only file is a process of its own, and may make its file while the directory is removed.
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 });
   };
   return {
     url: `redis://127.0.0.1:${port}`,

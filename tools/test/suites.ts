@@ -51,7 +51,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl', 'fish', 'zsh'],
     containerd: true,
-    concurrency: 2,
+    concurrency: 3,
     alone: [
       'test/integration/abuse-slow-clients.test.ts',
       'test/integration/node-port.test.ts',

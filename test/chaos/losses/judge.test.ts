@@ -36,6 +36,20 @@ test('[TEST-07] the judge of volumes detects lost and mixed records', () => {
   assert.deepEqual(damageOf([], ['a', 'b', 'a']), ['the records of a are mixed with those of its successor']);
 });
 
+test('[TEST-07] pods of one node may share a volume, and those of two nodes may not', () => {
+  const wrote = (node: string): ReturnType<typeof signs> =>
+    parseSigns(`1 disk-1 a node-1 7 wrote 0\n2 disk-2 b ${node} 7 wrote 0\n3 disk-1 a node-1 7 wrote 1\n`);
+  for (const records of [
+    ['b', 'a'],
+    ['a', 'b', 'a'],
+    ['a', 'a'],
+  ]) {
+    assert.deepEqual(damageOf(wrote('node-1'), records), []);
+    assert.notDeepEqual(damageOf(wrote('node-2'), records), []);
+  }
+  assert.equal(damageOf(wrote('node-1'), ['b']).length, 1, 'record 1 is of nobody');
+});
+
 test('a refused writer is a surprise when nobody has replaced it', () => {
   assert.deepEqual(surprisesOf(signs('a', 'b', 'a refused 1', 'b')), []);
   assert.equal(surprisesOf(signs('a', 'b', 'b refused 1')).length, 1);

@@ -24,16 +24,34 @@ export function overlapsOf(signs: readonly Sign[]): readonly string[] {
 }
 
 /**
- * Judges the volume of one identity: each acknowledged record is there with its writer, and no writer wrote on after its
- * successor had begun.
+ * Judges one volume: each acknowledged record is there with its writer, and no writer wrote on after another node had begun.
+ * Pods of one node may share a volume that is attached there, so they may overwrite each other: whether two of them may live
+ * at once is not a question of the volume.
  */
 export function damageOf(signs: readonly Sign[], records: readonly string[]): readonly string[] {
+  const nodes = new Map(signs.map(({ uid, node }) => [uid, node]));
+  const nodeOf = (uid: string): string => nodes.get(uid) ?? `an unknown node of ${uid}`;
   const lost = signs
-    .filter(({ what, record, uid }) => what === 'wrote' && records[record] !== uid)
+    .filter(({ what, record, uid, node }) => {
+      const writer = records[record];
+      return what === 'wrote' && (writer === undefined || (writer !== uid && nodeOf(writer) !== node));
+    })
     .map(({ record, uid, pod }) => `record ${record} of ${pod} is of ${records[record] ?? 'nobody'}, not of ${uid}`);
-  const writers = records.filter((uid, index) => uid !== records[index - 1]);
-  const returned = writers.filter((uid, index) => writers.indexOf(uid) < index);
+  const returned = returnedWriters(records, nodeOf);
   return [...lost, ...returned.map((uid) => `the records of ${uid} are mixed with those of its successor`)];
+}
+
+/** Writers with records before and after those of another node. */
+function returnedWriters(records: readonly string[], nodeOf: (uid: string) => string): readonly string[] {
+  const turns = new Map<string, number>();
+  const returned = new Set<string>();
+  let turn = 0;
+  for (const [index, uid] of records.entries()) {
+    if (index > 0 && nodeOf(uid) !== nodeOf(records[index - 1] ?? '')) turn += 1;
+    if ((turns.get(uid) ?? turn) !== turn) returned.add(uid);
+    turns.set(uid, turns.get(uid) ?? turn);
+  }
+  return [...returned];
 }
 
 export const refusedOf = (signs: readonly Sign[]): readonly Sign[] => signs.filter(({ what }) => what === 'refused');

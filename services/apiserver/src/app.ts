@@ -58,12 +58,13 @@ import { YamlReader } from './http/yaml-reader.ts';
 import { asEquivalent } from './kinds/conversion.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
-import { DEFAULT_TOLERATION_SECONDS, SERVER_SEATS } from './limits.ts';
+import { DEFAULT_TOLERATION_SECONDS, REQUEST_TIMEOUT_MAX_MS, SERVER_SEATS } from './limits.ts';
 import { createLineageGuard } from './lineage/guard.ts';
 import { describeForm, type StoreForm } from './log-store-settings.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import { fieldReadersOf } from './objects/field-readers.ts';
 import { createOpenApiDocuments } from './openapi/documents.ts';
+import { CommonDeadline } from './pipeline/common-deadline.ts';
 import { createAuditedHandler, createHandler } from './pipeline/handler.ts';
 import { answer, type Pipeline } from './pipeline/pipeline.ts';
 import type { NodeGateway } from './proxy/node-gateway.ts';
@@ -214,6 +215,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     start: () => (started ??= start()),
     stop: async () => {
       starting.abort();
+      core.deadline.stop();
       eventSweeper.stop();
       await definitions.stop();
       await core.aggregation.stop();
@@ -296,6 +298,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const admission = createAdmission(deps, { store, cache, reader, kinds, convert, webhooks, access, registry });
   return {
     turns: new Turns(clock, deps.answers),
+    deadline: new CommonDeadline(clock, REQUEST_TIMEOUT_MAX_MS),
     ...createTextReaders(clock),
     flowControl,
     store,

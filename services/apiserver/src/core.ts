@@ -19,6 +19,7 @@ import type { LineageGuard } from './lineage/guard.ts';
 import type { StoreForm } from './log-store-settings.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
+import type { CommonDeadline } from './pipeline/common-deadline.ts';
 import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
@@ -49,6 +50,8 @@ export interface Core {
   readonly serviceLevels: ServiceLevels;
   /** Flow control of requests. */
   readonly flowControl: FlowControl;
+  /** Of requests whose clients name none. */
+  readonly deadline: CommonDeadline;
   /** The scheduling of work on this thread. */
   readonly turns: Turns;
   readonly yaml: YamlReader;

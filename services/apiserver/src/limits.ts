@@ -62,7 +62,7 @@ export const BOOKMARK_INTERVAL_MS = 60_000;
 /** A watch without `timeoutSeconds` ends after this, plus up to as much again (spreads reconnects). */
 export const WATCH_TIMEOUT_MIN_MS = 30 * 60_000;
 
-/** The maximum effective `timeout` of a request that is no stream, as in Kubernetes. */
+/** The maximum `timeout` of a request that is no stream, and what it has without one, as in Kubernetes. */
 export const REQUEST_TIMEOUT_MAX_MS = 60_000;
 /** The maximum effective `timeoutSeconds`; Node fires timers of 25 days immediately. */
 export const WATCH_TIMEOUT_MAX_MS = 24 * 24 * 60 * 60_000;

@@ -4,11 +4,12 @@ import { REQUEST_TIMEOUT_MAX_MS } from '../limits.ts';
 import { isLongRunning } from './long-running.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** How long the client wants to wait, `undefined` without a word of it. It must be a Go duration, and does not end streams. */
-export function requestTimeoutMs({ query }: ApiRequest, info: RequestInfo): number | undefined {
-  if (query.size === 0 || isLongRunning(info)) return undefined;
+/** How long the client wants to wait: a Go duration. `common` without a word of it; nothing ends a stream. */
+export function requestTimeoutMs({ query }: ApiRequest, info: RequestInfo): number | 'common' | 'none' {
+  if (isLongRunning(info)) return 'none';
+  if (query.size === 0) return 'common';
   const text = query.get('timeout') ?? '';
-  if (text === '') return undefined;
+  if (text === '') return 'common';
   const read = readDuration(text);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - time: ${read}`);
   const wantedMs = read / 1e6;

@@ -17,12 +17,14 @@ async function start(t: TestContext, ownMs: number) {
   const held = Promise.withResolvers<void>();
   const timers = new Set<() => void>();
   const system = createSystemClock();
+  let passedMs = 0;
   const timer: typeof system.timer = (delayMs, fire) => {
     if (delayMs !== ownMs) return system.timer(delayMs, fire);
     timers.add(fire);
     return { cancel: () => void timers.delete(fire) };
   };
-  const api = await startTestApi({ store, clock: { ...system, timer } });
+  const monotonic = (): number => system.monotonic() + passedMs;
+  const api = await startTestApi({ store, clock: { ...system, monotonic, timer } });
   t.after(() => api.stop());
   store.write = async (operations, options) => {
     if (operations.some(({ key }) => key.includes('/configmaps/'))) {
@@ -31,7 +33,11 @@ async function start(t: TestContext, ownMs: number) {
     }
     return write(operations, options);
   };
-  return { api, begun: begun.promise, release: held.resolve, timers };
+  const pass = (): void => {
+    passedMs += ownMs;
+    for (const fire of timers) fire();
+  };
+  return { api, begun: begun.promise, release: held.resolve, timers, pass };
 }
 
 test('a write that takes longer than its client waits is 504, and may be made all the same', async (t) => {
@@ -58,6 +64,21 @@ test('a timeout is a minute at most, and is over with the answer', async (t) => 
   release();
   assert.equal((await asked).status, 201);
   assert.equal(timers.size, before);
+});
+
+test('a request without a timeout has a minute, and a watch has none', async (t) => {
+  const { api, begun, release, pass } = await start(t, 60_000);
+  const watched = api.watch(`${MAPS}?watch=1`, 1);
+  const asked = api.call('POST', MAPS, { body: configMapBody('a') });
+  await begun;
+  pass();
+  const late = await asked;
+  assert.deepEqual([late.status, late.at('reason')], [504, 'Timeout']);
+  release();
+  assert.deepEqual(
+    (await watched).map(({ type }) => type),
+    ['ADDED'],
+  );
 });
 
 test('for the work, a client whose time is over has gone', async () => {

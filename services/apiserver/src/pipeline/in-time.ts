@@ -25,7 +25,7 @@ export function inTime(
 }
 
 /** In the words of Kubernetes. */
-const outOfTime = (): StatusError =>
+export const outOfTime = (): StatusError =>
   new StatusError({
     code: 504,
     reason: 'Timeout',

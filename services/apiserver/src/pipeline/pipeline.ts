@@ -120,9 +120,14 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const timeoutMs = requestTimeoutMs(incoming.request, info);
   if (info.kind === 'resource') refuseUnloaded(pipeline.core.cache);
-  if (timeoutMs === undefined) return routeAs(pipeline, incoming, info);
+  // The server itself waits as long as it has to.
+  const isEndless = timeoutMs === 'none' || (timeoutMs === 'common' && incoming.user === API_SERVER);
+  if (isEndless) return routeAs(pipeline, incoming, info);
+  const { clock, deadline } = pipeline.core;
   const ask = (request: ApiRequest): Promise<ApiResponse> => routeAs(pipeline, { ...incoming, request }, info);
-  return inTime(pipeline.core.clock, timeoutMs, incoming.request, ask);
+  return timeoutMs === 'common'
+    ? deadline.answer(incoming.request, ask)
+    : inTime(clock, timeoutMs, incoming.request, ask);
 }
 
 function routeAs(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {

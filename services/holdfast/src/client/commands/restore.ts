@@ -1,4 +1,4 @@
-import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { createIds, createSystemRandom } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
@@ -12,6 +12,7 @@ import type { Command, Terminal } from '../command.ts';
 import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
 import { PLAIN } from '../terminal/paint.ts';
+import { toldLog } from '../terminal/told-log.ts';
 import { showWork } from '../terminal/work.ts';
 
 const SETTINGS = {
@@ -62,7 +63,11 @@ async function verified(file: string, terminal: Terminal): Promise<BackupContent
   return await readBackupFile(file, (done, total) => work.at(done, total));
 }
 
-const machineOf = ({ clock }: Terminal) => ({ clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
+const machineOf = (terminal: Terminal) => ({
+  clock: terminal.clock,
+  ids: createIds(createSystemRandom()),
+  log: toldLog(terminal),
+});
 
 async function withTarget(settings: Given, use: (target: Target) => Promise<number>): Promise<number> {
   if (settings.store !== undefined && isLogAddress(settings.store))

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { type Clock, createIds, createSilentLog, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { createIds, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
@@ -9,6 +9,7 @@ import type { Command, Terminal } from '../command.ts';
 import { requireConfirmation } from '../confirmation.ts';
 import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
+import { toldLog } from '../terminal/told-log.ts';
 
 const SETTINGS = {
   'data-dir': {
@@ -52,13 +53,14 @@ export const STORE: Command = {
   },
 };
 
-async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
-  if (settings.store !== undefined && isLogAddress(settings.store)) return adoptLog(settings, settings.store, clock);
+async function adopt(settings: Given, terminal: Terminal): Promise<number> {
+  const { clock } = terminal;
+  if (settings.store !== undefined && isLogAddress(settings.store)) return adoptLog(settings, settings.store, terminal);
   if (settings.store !== undefined) {
     const url = readStoreAddress(settings.store, 'redis://host:port or rediss://host:port');
     const tls = readStoreTls(settings);
     const { adoptRedisStore } = await import('@holdfast/store/redis');
-    return adoptRedisStore({ url, clock, log: createSilentLog(), ...(tls === undefined ? {} : { tls }) });
+    return adoptRedisStore({ url, clock, log: toldLog(terminal), ...(tls === undefined ? {} : { tls }) });
   }
   const directory = path.join(path.resolve(settings['data-dir']), 'store');
   if (!existsSync(path.join(directory, 'store.sqlite'))) throw noStore(directory);
@@ -66,10 +68,11 @@ async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
   return adoptSqliteStore(directory, createIds(createSystemRandom()).uuid());
 }
 
-async function adoptLog(settings: Given, store: string, clock: Clock): Promise<number> {
+async function adoptLog(settings: Given, store: string, terminal: Terminal): Promise<number> {
   const target = await readLogTarget(settings, store);
   const { adoptLogStore } = await import('@holdfast/store/log');
-  return adoptLogStore({ ...target, clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
+  const ids = createIds(createSystemRandom());
+  return adoptLogStore({ ...target, clock: terminal.clock, ids, log: toldLog(terminal) });
 }
 
 const noStore = (directory: string): OperatorError =>

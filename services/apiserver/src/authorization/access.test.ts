@@ -14,9 +14,11 @@ const PODS = '/api/v1/namespaces/default/pods';
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 
-const signingKey = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
-  .privateKey.export({ type: 'pkcs8', format: 'pem' })
-  .toString();
+const newKey = (): string =>
+  generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+const signingKey = newKey();
 
 let api: TestApi;
 beforeEach(async () => {
@@ -171,8 +173,8 @@ describe('service account tokens', () => {
     api.call('POST', `${ACCOUNTS}/${name}/token`, {
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec },
     });
-  const whoami = (token: string) =>
-    api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+  const whoami = (token: string, by = api) =>
+    by.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       as: token,
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     });
@@ -282,6 +284,22 @@ describe('service account tokens', () => {
     assert.equal(keys.headers['content-type'], 'application/jwk-set+json');
     const { headers } = await api.call('GET', '/.well-known/openid-configuration');
     for (const kept of [keys.headers, headers]) assert.equal(kept['cache-control'], 'public, max-age=3600');
+  });
+
+  test('further keys of a server are published, and what they have signed is accepted', async () => {
+    await account();
+    const token = (await request({})).textAt('status.token');
+    const next = newKey();
+    for (const [further, status, published] of [
+      [{}, 401, 1],
+      [{ verificationKeys: signingKey }, 201, 2],
+    ] as const) {
+      const other = await startTestApi({ store: api.store, serviceAccounts: { signingKey: next, ...further } });
+      assert.equal((await whoami(token, other)).status, status);
+      assert.equal((await other.call('GET', '/openid/v1/jwks')).at(`keys.${published}`), undefined);
+      assert.equal((await other.call('GET', '/openid/v1/jwks')).at(`keys.${published - 1}.kty`), 'EC');
+      await other.server.stop();
+    }
   });
 
   test('every pod has a token of its account at the standard path', async () => {

@@ -36,18 +36,21 @@ test('[TEST-07] the judge of volumes detects lost and mixed records', () => {
   assert.deepEqual(damageOf([], ['a', 'b', 'a']), ['the records of a are mixed with those of its successor']);
 });
 
-test('[TEST-07] pods of one node may share a volume, and those of two nodes may not', () => {
-  const wrote = (node: string): ReturnType<typeof signs> =>
-    parseSigns(`1 disk-1 a node-1 7 wrote 0\n2 disk-2 b ${node} 7 wrote 0\n3 disk-1 a node-1 7 wrote 1\n`);
+test('[TEST-07] pods that live at the same time on one node may share a volume, and no others', () => {
+  const wrote = (node: string, atMs: number): ReturnType<typeof signs> =>
+    parseSigns(`1 disk-1 a node-1 7 wrote 0\n${atMs} disk-2 b ${node} 7 wrote 0\n3 disk-1 a node-1 7 wrote 1\n`);
+  const shared = { isShared: true };
   for (const records of [
     ['b', 'a'],
     ['a', 'b', 'a'],
     ['a', 'a'],
   ]) {
-    assert.deepEqual(damageOf(wrote('node-1'), records), []);
-    assert.notDeepEqual(damageOf(wrote('node-2'), records), []);
+    assert.deepEqual(damageOf(wrote('node-1', 2), records, shared), []);
+    assert.notDeepEqual(damageOf(wrote('node-1', 2), records), [], 'an identity shares with nobody');
+    assert.notDeepEqual(damageOf(wrote('node-2', 2), records, shared), [], 'of another node');
   }
-  assert.equal(damageOf(wrote('node-1'), ['b']).length, 1, 'record 1 is of nobody');
+  assert.equal(damageOf(wrote('node-1', 2), ['b'], shared).length, 1, 'record 1 is of nobody');
+  assert.equal(damageOf(wrote('node-1', 9), ['b', 'a'], shared).length, 1, 'b began when a had ended');
 });
 
 test('a refused writer is a surprise when nobody has replaced it', () => {

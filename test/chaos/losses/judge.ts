@@ -23,31 +23,64 @@ export function overlapsOf(signs: readonly Sign[]): readonly string[] {
   );
 }
 
+/** What an acknowledged record of a volume may have become. */
+export interface VolumeRules {
+  /** Pods of one node may use it at the same time: those of a Deployment, which have no identity. */
+  readonly isShared?: boolean;
+}
+
 /**
- * Judges one volume: each acknowledged record is there with its writer, and no writer wrote on after another node had begun.
- * Pods of one node may share a volume that is attached there, so they may overwrite each other: whether two of them may live
- * at once is not a question of the volume.
+ * Judges one volume: each acknowledged record is there with its writer, and no writer wrote on after its successor had
+ * begun. Of pods that share it, those that live at the same time on one node may overwrite each other.
  */
-export function damageOf(signs: readonly Sign[], records: readonly string[]): readonly string[] {
-  const nodes = new Map(signs.map(({ uid, node }) => [uid, node]));
-  const nodeOf = (uid: string): string => nodes.get(uid) ?? `an unknown node of ${uid}`;
+export function damageOf(
+  signs: readonly Sign[],
+  records: readonly string[],
+  { isShared = false }: VolumeRules = {},
+): readonly string[] {
+  const lives = livesOf(signs);
   const lost = signs
-    .filter(({ what, record, uid, node }) => {
+    .filter(({ what, record, uid }) => {
       const writer = records[record];
-      return what === 'wrote' && (writer === undefined || (writer !== uid && nodeOf(writer) !== node));
+      return what === 'wrote' && writer !== uid && !(isShared && meet(lives.get(writer ?? ''), lives.get(uid)));
     })
     .map(({ record, uid, pod }) => `record ${record} of ${pod} is of ${records[record] ?? 'nobody'}, not of ${uid}`);
-  const returned = returnedWriters(records, nodeOf);
+  const turnOf = (uid: string): string => (isShared ? (lives.get(uid)?.node ?? uid) : uid);
+  const returned = returnedWriters(records, turnOf);
   return [...lost, ...returned.map((uid) => `the records of ${uid} are mixed with those of its successor`)];
 }
 
-/** Writers with records before and after those of another node. */
-function returnedWriters(records: readonly string[], nodeOf: (uid: string) => string): readonly string[] {
+interface Life {
+  readonly node: string;
+  readonly fromMs: number;
+  toMs: number;
+}
+
+/** By uid. Times of one node can be compared. */
+function livesOf(signs: readonly Sign[]): ReadonlyMap<string, Life> {
+  const lives = new Map<string, Life>();
+  for (const { uid, node, atMs } of signs) {
+    const life = lives.get(uid);
+    if (life === undefined) lives.set(uid, { node, fromMs: atMs, toMs: atMs });
+    else life.toMs = Math.max(life.toMs, atMs);
+  }
+  return lives;
+}
+
+const meet = (one: Life | undefined, other: Life | undefined): boolean =>
+  one !== undefined &&
+  other !== undefined &&
+  one.node === other.node &&
+  one.fromMs <= other.toMs &&
+  other.fromMs <= one.toMs;
+
+/** Writers that took a second turn: there are records of another between theirs. */
+function returnedWriters(records: readonly string[], turnOf: (uid: string) => string): readonly string[] {
   const turns = new Map<string, number>();
   const returned = new Set<string>();
   let turn = 0;
   for (const [index, uid] of records.entries()) {
-    if (index > 0 && nodeOf(uid) !== nodeOf(records[index - 1] ?? '')) turn += 1;
+    if (index > 0 && turnOf(uid) !== turnOf(records[index - 1] ?? '')) turn += 1;
     if ((turns.get(uid) ?? turn) !== turn) returned.add(uid);
     turns.set(uid, turns.get(uid) ?? turn);
   }

@@ -41,7 +41,7 @@ export async function brokenSigns(
     const read = `cat /data/volumes/${volumeOf(volume)} 2>/dev/null || true`;
     const records = parseRecords(await dockerBytes('exec', cluster.containerOf('storage'), 'sh', '-c', read));
     const signs = writers.flatMap(([, of]) => of);
-    damage.push(...damageOf(signs, records).slice(0, SHOWN));
+    damage.push(...damageOf(signs, records, { isShared: volume === 'disk' }).slice(0, SHOWN));
   }
   return [...lives, ...damage];
 }

@@ -72,12 +72,12 @@ export const USER_ACTIONS: Readonly<Partial<Record<UserKind, Begin>>> = {
     const name = `side-${Math.round(at * 1000)}`;
     const propagationPolicy = value === 0 ? 'Background' : 'Foreground';
     await createSideApp(admin, scenario, name);
-    return () => untilGone(() => admin.delete(DEPLOYMENTS, named(name), { propagationPolicy }));
+    return () => untilDone(() => admin.delete(DEPLOYMENTS, named(name), { propagationPolicy }));
   },
   'use-owner': async ({ admin }, { at, value = 1 }) => {
     const name = `owner-${Math.round(at * 1000)}`;
     await createFamily(admin, name, value);
-    return () => untilGone(() => admin.delete(CONFIG_MAPS, named(name)));
+    return () => untilDone(() => admin.delete(CONFIG_MAPS, named(name)));
   },
   'add-finalizer': async ({ admin }, step) => {
     const pod = await findPod(admin, step);
@@ -91,7 +91,7 @@ export const USER_ACTIONS: Readonly<Partial<Record<UserKind, Begin>>> = {
       admin.patch(NODES, { name: target }, { type: 'merge', body: { spec: { unschedulable } } });
     await mark(true);
     for (const pod of await podsOf(admin, `@${target}`)) await quietly(admin.evict(targetOf(pod)));
-    return () => mark(false);
+    return () => untilDone(() => mark(false));
   },
   'bind-pod': async ({ admin, users }, { at }) => {
     const { items } = await admin.list(PODS);
@@ -115,14 +115,15 @@ export const USER_ACTIONS: Readonly<Partial<Record<UserKind, Begin>>> = {
     const was = pod?.metadata.labels?.['app'] ?? STRAYED;
     if (pod === undefined || was === STRAYED) return;
     const label = (app: string): Promise<unknown> =>
-      quietly(admin.patch(PODS, targetOf(pod), { type: 'merge', body: { metadata: { labels: { app, was } } } }));
-    await label(STRAYED);
-    return () => label(was);
+      admin.patch(PODS, targetOf(pod), { type: 'merge', body: { metadata: { labels: { app, was } } } });
+    await quietly(label(STRAYED));
+    // A pod that stays away keeps its name, and its controller waits for it.
+    return () => untilDone(() => label(was));
   },
   'use-namespace': async ({ admin }, { at }, scenario) => {
     const name = `side-${Math.round(at * 1000)}`;
     await createSideNamespace(admin, scenario, name);
-    return () => untilGone(() => admin.delete(NAMESPACES, { name }));
+    return () => untilDone(() => admin.delete(NAMESPACES, { name }));
   },
 };
 
@@ -168,7 +169,7 @@ export class BrokenPromise extends Error {
 }
 
 /** Asks until it is done; one who is told that it is gone, or going, is satisfied. */
-async function untilGone(ask: () => Promise<unknown>): Promise<void> {
+async function untilDone(ask: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await ask();

@@ -61,7 +61,8 @@ async function startConfiguredRedis(): Promise<ConfiguredRedis> {
     },
     [Symbol.asyncDispose]: async () => {
       await kill();
-      await rm(directory, { recursive: true, force: true });
+      // A rewrite of its file is a process of its own, and may make a file meanwhile.
+      await rm(directory, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

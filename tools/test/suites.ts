@@ -56,6 +56,7 @@ export const SUITES: readonly Suite[] = [
       'test/integration/abuse-slow-clients.test.ts',
       'test/integration/node-port.test.ts',
       'test/integration/pod-network.test.ts',
+      'test/integration/self-fencing.test.ts',
     ],
     timeoutSecondsPerTest: 300,
     sharesCompiledModules: true,

@@ -255,6 +255,9 @@ export const KUBELET_ANSWER_MS = 30_000;
 /** A node that does not say what it uses in this time is left out of the answer. */
 export const NODE_USAGE_MS = 5_000;
 
+/** The same for all nodes of one list together: in a large partition the measured ones have to be answered in time. */
+export const NODE_USAGE_LIST_MS = 20_000;
+
 /** The same for one that says too much: a thousand containers take 0.5 MB, and a stolen node must not fill the memory. */
 export const NODE_USAGE_BYTES_MAX = 4 * MIB;
 

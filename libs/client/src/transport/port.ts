@@ -26,7 +26,9 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /** Aborts the request, or ends a watch. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /** True when the time of the request is over: nothing new is begun for it. The API server sets this. */
+  readonly isOver?: () => boolean;
   /** The HTTPS server sets this from the connection; callers of `direct` omit it. */
   readonly connection?: {
     readonly remoteAddress: string;

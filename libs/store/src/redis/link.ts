@@ -1,5 +1,5 @@
-import { type Clock, describeError, type Log, nextTurn, type Timer } from '@holdfast/platform';
-import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
+import { type Clock, type Log, nextTurn, type Timer } from '@holdfast/platform';
+import type { TlsClient } from '@holdfast/platform/tls-client';
 import { Redis, type RedisOptions } from 'ioredis';
 import {
   REDIS_CONNECT_TIMEOUT_MS,
@@ -7,6 +7,7 @@ import {
   REDIS_RECONNECT_DELAY_MAX_MS,
   REDIS_RECONNECT_DELAY_MS,
 } from '../limits.ts';
+import { connectionReason } from './open-errors.ts';
 
 const TLS_SCHEME = 'rediss://';
 
@@ -33,6 +34,7 @@ export class Link {
   #dialing: Redis | undefined;
   #retry: Timer | undefined;
   #failures = 0;
+  #wasReady = false;
   #closed = false;
   #lastError: unknown;
 
@@ -108,8 +110,9 @@ export class Link {
     if (this.#dialing !== redis) return;
     this.#dialing = undefined;
     this.#ready = redis;
-    if (this.#failures > 0) this.#options.log.info('connected to the store again', { link: this.#options.name });
+    if (this.#failures > 0) this.#options.log.info('connected to the store', { link: this.#options.name });
     this.#failures = 0;
+    this.#wasReady = true;
     this.#lastError = undefined;
     this.#wakeWaiting();
   }
@@ -119,8 +122,8 @@ export class Link {
     this.#failures += 1;
     const { clock, log, name } = this.#options;
     if (this.#failures === 1) {
-      const reason = explainConnection('store', this.#lastError) ?? describeError(this.#lastError);
-      log.warn('lost the connection to the store', { link: name, reason });
+      const what = this.#wasReady ? 'lost the connection to the store' : 'no connection to the store yet, trying again';
+      log.warn(what, { link: name, reason: connectionReason(this.#lastError) });
     }
     const delay = Math.min(REDIS_RECONNECT_DELAY_MAX_MS, REDIS_RECONNECT_DELAY_MS * this.#failures);
     this.#retry = clock.timer(delay, () => this.#dial());

@@ -31,7 +31,7 @@ export function unreachableError(url: string, cause: unknown): OperatorError {
 }
 
 function reasonOf(url: string, cause: unknown): string {
-  const reason = explainConnection('store', cause) ?? withoutJargon(describeError(cause));
+  const reason = connectionReason(cause);
   const encrypted = url.startsWith('rediss://');
   if (encrypted && /no answer|ETIMEDOUT/.test(reason))
     return `${reason}; a server that does not speak TLS keeps silent like this`;
@@ -39,6 +39,10 @@ function reasonOf(url: string, cause: unknown): string {
     return `${reason}; a server that requires TLS closes connections like this: try rediss://`;
   return reason;
 }
+
+/** Why there is no connection. */
+export const connectionReason = (cause: unknown): string =>
+  explainConnection('store', cause) ?? withoutJargon(describeError(cause));
 
 /**
  * Removes ioredis's advice about its own settings. It appears when a server closes the connection before the handshake,

@@ -16,17 +16,30 @@ export async function withJsonBody(request: ApiRequest): Promise<ApiRequest> {
   const { decodeProtobufObject, WireError } = await import('@holdfast/api/protobuf');
   try {
     const object = decodeProtobufObject(asBytes(request.body));
-    return {
-      ...request,
-      body: JSON.stringify(object),
-      headers: { ...request.headers, 'content-type': 'application/json' },
-    };
+    return withBody(request, JSON.stringify(object));
   } catch (error) {
     if (error instanceof WireError) throw badRequest(`unable to decode the protobuf body: ${error.message}`, error);
     if (error instanceof JsonSyntaxError)
       throw badRequest(`unable to decode JSON inside the protobuf body: ${error.message}`);
     throw error;
   }
+}
+
+/** The signal is made when somebody asks for it: a spread would ask. */
+function withBody(request: ApiRequest, body: string): ApiRequest {
+  const { method, path, query, isOver, connection } = request;
+  return {
+    method,
+    path,
+    query,
+    headers: { ...request.headers, 'content-type': 'application/json' },
+    body,
+    get signal() {
+      return request.signal;
+    },
+    ...(isOver === undefined ? {} : { isOver }),
+    ...(connection === undefined ? {} : { connection }),
+  };
 }
 
 function asBytes(body: string | Uint8Array): Uint8Array {

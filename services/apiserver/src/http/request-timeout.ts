@@ -1,15 +1,16 @@
 import type { ApiRequest } from '@holdfast/client';
 import { badRequest } from '@holdfast/machinery';
 import { REQUEST_TIMEOUT_MAX_MS } from '../limits.ts';
+import { isHistoryPath } from './history-path.ts';
 import { isLongRunning } from './long-running.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** How long the client wants to wait: a Go duration. `common` without a word of it; nothing ends a stream. */
 export function requestTimeoutMs({ query }: ApiRequest, info: RequestInfo): number | 'common' | 'none' {
   if (isLongRunning(info)) return 'none';
-  if (query.size === 0) return 'common';
-  const text = query.get('timeout') ?? '';
-  if (text === '') return 'common';
+  const text = query.size === 0 ? '' : (query.get('timeout') ?? '');
+  // A page of the history may have to read all of it.
+  if (text === '') return isHistoryPath(info.path) ? 'none' : 'common';
   const read = readDuration(text);
   if (typeof read === 'string') throw badRequest(`invalid timeout specified in the request URL - time: ${read}`);
   const wantedMs = read / 1e6;

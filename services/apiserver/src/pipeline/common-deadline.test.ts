@@ -70,10 +70,24 @@ test('the work sees the request as it was asked, and the client that leaves', ()
   const leaving = new AbortController();
   const asked: ApiRequest = { ...requestOf('POST', '/a', {}), body: 'b', signal: leaving.signal };
   const { bounded } = start().ask(asked);
-  assert.deepEqual({ ...bounded, signal: undefined }, { ...asked, signal: undefined });
+  assert.deepEqual(
+    { ...bounded, signal: undefined, isOver: undefined },
+    { ...asked, signal: undefined, isOver: undefined },
+  );
   assert.equal(bounded.signal?.aborted, false);
   leaving.abort();
   assert.equal(bounded.signal?.aborted, true);
+});
+
+test('a deadline that was stopped keeps no timer, and ends no request', async () => {
+  const { clock, deadline, ask } = start();
+  const before = ask();
+  deadline.stop();
+  const after = ask();
+  assert.equal(clock.pendingTimers(), 0);
+  await clock.advance(2 * AFTER_MS);
+  for (const { answer } of [before, after]) answer(OK);
+  assert.deepEqual([await before.end, await after.end], [200, 200]);
 });
 
 test('an answer that comes too late lets go of what it holds', async () => {

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Clock, Timer } from '@holdfast/platform';
 import { discard } from '../front/answer-bodies.ts';
-import { outOfTime } from './in-time.ts';
+import { outOfTime } from '../http/out-of-time.ts';
 
 interface Waiting {
   readonly untilMs: number;
@@ -18,6 +18,7 @@ export class CommonDeadline {
   /** In the order of their begin. */
   readonly #waiting = new Set<Waiting>();
   #timer: Timer | undefined;
+  #isStopped = false;
 
   constructor(clock: Clock, afterMs: number) {
     this.#clock = clock;
@@ -25,6 +26,7 @@ export class CommonDeadline {
   }
 
   answer(request: ApiRequest, work: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse> {
+    if (this.#isStopped) return work(request);
     const ending = new Ending(request);
     const answered = work(ending.request);
     return new Promise((resolve, reject) => {
@@ -50,7 +52,9 @@ export class CommonDeadline {
     });
   }
 
+  /** Nothing has a deadline any more: the process ends, and keeps no timer. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
   }
 
@@ -87,6 +91,7 @@ class Ending {
       get signal() {
         return signalOf();
       },
+      isOver: () => this.#reason !== undefined,
       ...(connection === undefined ? {} : { connection }),
     };
   }

@@ -1,20 +1,18 @@
 import { strict as assert } from 'node:assert';
 import { type TestContext, test } from 'node:test';
-import { createSystemClock } from '@holdfast/platform';
+import { createSystemClock, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
+import type { WebhookCaller } from '../service-calls/port.ts';
 import { until } from '../testing/custom.ts';
 import { configMapBody, requestOf, startTestApi } from '../testing/fixture.ts';
+import { ADMISSION, RULES } from '../testing/webhooks.ts';
 import { inTime } from './in-time.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 
-/** An API server whose write of a ConfigMap waits, and whose timers of this delay fire when the test says so. */
-async function start(t: TestContext, ownMs: number) {
-  const store = createMemoryStore();
-  const write = store.write.bind(store);
-  const begun = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
+/** Timers of this delay fire when the test lets that time pass. */
+function heldClock(ownMs: number) {
   const timers = new Set<() => void>();
   const system = createSystemClock();
   let passedMs = 0;
@@ -23,8 +21,21 @@ async function start(t: TestContext, ownMs: number) {
     timers.add(fire);
     return { cancel: () => void timers.delete(fire) };
   };
-  const monotonic = (): number => system.monotonic() + passedMs;
-  const api = await startTestApi({ store, clock: { ...system, monotonic, timer } });
+  const pass = (): void => {
+    passedMs += ownMs;
+    for (const fire of timers) fire();
+  };
+  return { clock: { ...system, timer, monotonic: () => system.monotonic() + passedMs }, timers, pass };
+}
+
+/** An API server whose write of a ConfigMap waits. */
+async function start(t: TestContext, ownMs: number) {
+  const store = createMemoryStore();
+  const write = store.write.bind(store);
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const { clock, ...time } = heldClock(ownMs);
+  const api = await startTestApi({ store, clock });
   t.after(() => api.stop());
   store.write = async (operations, options) => {
     if (operations.some(({ key }) => key.includes('/configmaps/'))) {
@@ -33,11 +44,29 @@ async function start(t: TestContext, ownMs: number) {
     }
     return write(operations, options);
   };
-  const pass = (): void => {
-    passedMs += ownMs;
-    for (const fire of timers) fire();
+  return { api, begun: begun.promise, release: held.resolve, ...time };
+}
+
+/** An API server with two ConfigMaps, and a webhook for them that answers when the test says so. */
+async function startWithSlowReview(t: TestContext, ownMs: number) {
+  const asked = Promise.withResolvers<void>();
+  const judged = Promise.withResolvers<void>();
+  const call: WebhookCaller['call'] = async (_target, text) => {
+    asked.resolve();
+    await judged.promise;
+    const { apiVersion, kind, request } = JSON.parse(text);
+    return JSON.stringify({ apiVersion, kind, response: { uid: request.uid, allowed: true } });
   };
-  return { api, begun: begun.promise, release: held.resolve, timers, pass };
+  const { clock, ...time } = heldClock(ownMs);
+  const api = await startTestApi({ clock, webhooks: { call } });
+  t.after(() => api.stop());
+  for (const name of ['a', 'b']) await api.call('POST', MAPS, { body: configMapBody(name) });
+  const webhook = { name: 'slow.example.com', clientConfig: { url: 'https://slow.example.com' }, rules: RULES };
+  const rest = { sideEffects: 'None', admissionReviewVersions: ['v1'] };
+  const body = { metadata: { name: 'slow' }, webhooks: [{ ...webhook, ...rest }] };
+  const made = await api.call('POST', `${ADMISSION}/validatingwebhookconfigurations`, { body });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return { api, asked: asked.promise, judge: judged.resolve, ...time };
 }
 
 test('a write that takes longer than its client waits is 504, and may be made all the same', async (t) => {
@@ -66,20 +95,42 @@ test('a timeout is a minute at most, and is over with the answer', async (t) => 
   assert.equal(timers.size, before);
 });
 
-test('a request without a timeout has a minute, and a watch has none', async (t) => {
+test('a request without a timeout has a minute', async (t) => {
   const { api, begun, release, pass } = await start(t, 60_000);
-  const watched = api.watch(`${MAPS}?watch=1`, 1);
   const asked = api.call('POST', MAPS, { body: configMapBody('a') });
   await begun;
   pass();
   const late = await asked;
   assert.deepEqual([late.status, late.at('reason')], [504, 'Timeout']);
   release();
-  assert.deepEqual(
-    (await watched).map(({ type }) => type),
-    ['ADDED'],
-  );
 });
+
+for (const [method, url, ownMs] of [
+  ['POST', MAPS, 60_000],
+  ['POST', `${MAPS}?timeout=7s`, 7_000],
+  ['PUT', `${MAPS}/a`, 60_000],
+  ['PATCH', `${MAPS}/a`, 60_000],
+  ['DELETE', `${MAPS}/a`, 60_000],
+  ['DELETE', MAPS, 60_000],
+] as const) {
+  test(`nothing is written when the time of ${method} ${url} is over`, async (t) => {
+    const { api, asked, judge, pass } = await startWithSlowReview(t, ownMs);
+    const before = await api.store.list('core/configmaps/default/');
+    assert.equal(before.objects.length, 2);
+    const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
+    const body = configMapBody(method === 'POST' ? 'c' : 'a', { changed: 'yes' });
+    const answered = api.call(method, url, { headers, ...(method === 'DELETE' ? {} : { body }) });
+    await asked;
+    pass();
+    assert.equal((await answered).status, 504);
+    judge();
+    for (let turn = 0; turn < WORK_TURNS; turn++) await nextTurn();
+    assert.deepEqual((await api.store.list('core/configmaps/default/')).objects, before.objects);
+  });
+}
+
+/** More than the rest of a write takes. */
+const WORK_TURNS = 20;
 
 test('for the work, a client whose time is over has gone', async () => {
   const clock = createVirtualClock();

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { discard } from '../front/answer-bodies.ts';
+import { outOfTime } from '../http/out-of-time.ts';
 
 /** For the work, a client whose time is over has gone. What it is writing by then may be written. */
 export function inTime(
@@ -13,7 +13,8 @@ export function inTime(
   const ending = new AbortController();
   const { signal } = request;
   const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-  const answered = answer({ ...request, signal: ends });
+  const isOver = (): boolean => ending.signal.aborted;
+  const answered = answer({ ...request, signal: ends, isOver });
   const late = Promise.withResolvers<never>();
   const deadline = clock.timer(timeoutMs, () => {
     const error = outOfTime();
@@ -23,12 +24,3 @@ export function inTime(
   });
   return Promise.race([answered, late.promise]).finally(() => deadline.cancel());
 }
-
-/** In the words of Kubernetes. */
-export const outOfTime = (): StatusError =>
-  new StatusError({
-    code: 504,
-    reason: 'Timeout',
-    message: 'Timeout: request did not complete within the allotted timeout',
-    details: {},
-  });

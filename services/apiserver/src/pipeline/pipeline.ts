@@ -21,6 +21,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { isHistoryPath } from '../http/history-path.ts';
 import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
+import { refuseLate } from '../http/out-of-time.ts';
 import { isForWebSocket, overWebSocket } from '../http/over-websocket.ts';
 import { encoderFor } from '../http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from '../http/protobuf-body.ts';
@@ -179,7 +180,10 @@ function routeInTurn(
   const waits = isHealthPath(info.path) ? undefined : pipeline.core.turns.begin(user, turn, isLarge(request));
   return waits === undefined
     ? routeAllowed(pipeline, incoming, info)
-    : waits.then(() => routeAllowed(pipeline, incoming, info));
+    : waits.then(() => {
+        refuseLate(request);
+        return routeAllowed(pipeline, incoming, info);
+      });
 }
 
 async function routeOfNode(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {

@@ -8,6 +8,7 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
+import { refuseLate } from '../http/out-of-time.ts';
 import { revisionProblem } from '../http/query-values.ts';
 import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
@@ -77,6 +78,7 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
     if (options.dryRun) return dryRun(core, definition, { key, object: candidate, companions });
     if (wanted.revision === 'refused') refuseRevision(revision);
+    refuseLate(context.request);
     const result = await createStored(core, definition, { key, object: candidate, companions });
     if (result.outcome === 'done') return result.object;
     if (!isGenerated(object)) throw existing(definition, candidate.metadata.name ?? '');

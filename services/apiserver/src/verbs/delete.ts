@@ -8,6 +8,7 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
+import { refuseLate } from '../http/out-of-time.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
@@ -71,6 +72,7 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
     if (deletion.skipsAdmission !== true) {
       await admitDeletion(core, admissionRequest(context, admitted, { current, companions }));
     }
+    refuseLate(context.request);
     const deleted = await applyDeletion(core, { current, companions }, admitted);
     if (deleted !== undefined) return deleted;
   }

@@ -16,6 +16,7 @@ import { readLatest } from '../cache/reader.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { refuseLate } from '../http/out-of-time.ts';
 import { revisionProblem } from '../http/query-values.ts';
 import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
@@ -138,6 +139,7 @@ async function admitAndSwap(
     const given = await rehearse(companions, object);
     return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
   }
+  refuseLate(context.request);
   const result = endsWithThisUpdate(definition, object, current.object)
     ? await deleteStored(core, definition, { old: current, object, companions })
     : await updateStored(core, definition, { old: current, object, text, companions });

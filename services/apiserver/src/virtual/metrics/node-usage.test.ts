@@ -4,8 +4,8 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import type { Core } from '../../core.ts';
-import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
-import { nodeUsage } from './node-usage.ts';
+import { NODE_USAGE_BYTES_MAX, NODE_USAGE_LIST_MS, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
+import { nodeUsage, nodeUsages } from './node-usage.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -93,4 +93,34 @@ test('of many nodes some are asked at a time, and each has its time from when it
   }
   await Promise.all(all);
   assert.deepEqual([open.size, answered], [0, count]);
+});
+
+test('a list of many silent nodes is answered in time, with those that were measured', async () => {
+  const clock = createVirtualClock();
+  const usage = { cpu: { time: '', usageNanoCores: 7 }, memory: { workingSetBytes: 1 } };
+  const request = (node: string, { signal }: ApiRequest): Promise<ApiResponse> =>
+    node === 'quick'
+      ? Promise.resolve({
+          status: 200,
+          headers: {},
+          body: { kind: 'json', bytes: () => Buffer.alloc(0), value: () => ({ node: usage }) },
+        })
+      : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  const core = { nodes: { request }, clock, log: createSilentLog() } as unknown as Core;
+  const rounds = 2 * (NODE_USAGE_LIST_MS / NODE_USAGE_MS);
+  const silent = Array.from({ length: rounds * NODE_USAGE_PARALLEL }, (_, i) => `silent-${i}`);
+  const answering = nodeUsages(core, ['quick', ...silent]);
+  let isAnswered = false;
+  void answering.then(() => {
+    isAnswered = true;
+  });
+  await clock.advance(NODE_USAGE_LIST_MS - 1);
+  assert.equal(isAnswered, false);
+  await clock.advance(1);
+  const answered = await answering;
+  assert.equal(answered.size, silent.length + 1);
+  assert.deepEqual(
+    [...answered].filter(([, { node }]) => node !== undefined).map(([name]) => name),
+    ['quick'],
+  );
 });

@@ -2,7 +2,7 @@ import type { ResponseBody } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { Core } from '../../core.ts';
 import { discard } from '../../front/answer-bodies.ts';
-import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
+import { NODE_USAGE_BYTES_MAX, NODE_USAGE_LIST_MS, NODE_USAGE_MS, NODE_USAGE_PARALLEL } from '../../limits.ts';
 import type { NodeGateway } from '../../proxy/node-gateway.ts';
 import { Places } from '../../turns/places.ts';
 
@@ -32,6 +32,18 @@ export function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
   const questions = underWay.get(nodes) ?? new Questions();
   underWay.set(nodes, questions);
   return questions.answer(node, () => ask(core, nodes, node));
+}
+
+/** Those of several nodes. */
+export async function nodeUsages(core: Core, nodes: readonly string[]): Promise<ReadonlyMap<string, NodeUsage>> {
+  const over = Promise.withResolvers<NodeUsage>();
+  const deadline = core.clock.timer(NODE_USAGE_LIST_MS, () => over.resolve(NOTHING));
+  try {
+    const asked = nodes.map(async (node) => [node, await Promise.race([nodeUsage(core, node), over.promise])] as const);
+    return new Map(await Promise.all(asked));
+  } finally {
+    deadline.cancel();
+  }
 }
 
 /**

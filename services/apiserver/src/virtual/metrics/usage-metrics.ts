@@ -6,7 +6,7 @@ import type { ResourceContext } from '../../http/context.ts';
 import { parsed } from '../../http/list-options.ts';
 import { valueAnswer } from '../../http/object-answer.ts';
 import type { VirtualHandler, VirtualResource } from '../port.ts';
-import { type NodeUsage, nodeUsage, type Usage } from './node-usage.ts';
+import { type NodeUsage, nodeUsages, type Usage } from './node-usage.ts';
 
 const GROUP = { group: 'metrics.k8s.io', version: 'v1beta1' } as const;
 const API_VERSION = 'metrics.k8s.io/v1beta1';
@@ -53,12 +53,14 @@ function many(context: ResourceContext, kind: string, items: readonly object[]):
 
 async function metricsOfNodes(core: Core, context: ResourceContext): Promise<readonly object[]> {
   const nodes = core.reader.list(NODES).filter(selected(context));
-  const measured = await Promise.all(
-    nodes.map(async (node) => ({ node, usage: (await nodeUsage(core, node.metadata.name ?? '')).node })),
+  const usages = await nodeUsages(
+    core,
+    nodes.map(({ metadata }) => metadata.name ?? ''),
   );
-  return measured.flatMap(({ node, usage }) =>
-    usage === undefined ? [] : { kind: 'NodeMetrics', ...about(node), ...timeOf(usage), usage: amounts(usage) },
-  );
+  return nodes.flatMap((node) => {
+    const usage = usages.get(node.metadata.name ?? '')?.node;
+    return usage === undefined ? [] : { kind: 'NodeMetrics', ...about(node), ...timeOf(usage), usage: amounts(usage) };
+  });
 }
 
 /** Asks only nodes that run a selected pod. */
@@ -69,8 +71,7 @@ async function metricsOfPods(core: Core, context: ResourceContext): Promise<read
     .filter(({ status }) => status.phase === 'Running')
     .filter(selected(context));
   const names = [...new Set(pods.flatMap(({ spec }) => spec.nodeName ?? []))];
-  const asked = await Promise.all(names.map(async (name) => [name, await nodeUsage(core, name)] as const));
-  const usages = new Map(asked);
+  const usages = await nodeUsages(core, names);
   return pods.flatMap((pod) => metricsOfPod(pod, usages.get(pod.spec.nodeName ?? '')) ?? []);
 }
 

@@ -41,13 +41,15 @@ export class CommonDeadline {
       };
       this.#waiting.add(waiting);
       this.#timer ??= this.#clock.timer(this.#afterMs, () => this.#fire());
-      const done = (end: () => void): void => {
-        this.#waiting.delete(waiting);
-        end();
-      };
       answered.then(
-        (response) => done(() => resolve(response)),
-        (error: unknown) => done(() => reject(error)),
+        (response) => {
+          this.#waiting.delete(waiting);
+          resolve(response);
+        },
+        (error: unknown) => {
+          this.#waiting.delete(waiting);
+          reject(error);
+        },
       );
     });
   }

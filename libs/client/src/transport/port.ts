@@ -29,6 +29,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal | undefined;
   /** True when the time of the request is over: nothing new is begun for it. The API server sets this. */
   readonly isOver?: () => boolean;
+  /** The API server sets this on a request with a deadline: the one that its client has sent, with the same body. */
+  readonly asked?: ApiRequest;
   /** The HTTPS server sets this from the connection; callers of `direct` omit it. */
   readonly connection?: {
     readonly remoteAddress: string;

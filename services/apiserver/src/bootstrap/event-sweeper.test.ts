@@ -12,15 +12,16 @@ async function server(t: TestContext) {
   const system = createSystemClock();
   let aheadMs = 0;
   let setAheadMs = 0;
-  let sweep: (() => void) | undefined;
+  /** Others have timers of this delay, too. */
+  const due = new Set<() => void>();
   const clock = {
     ...system,
     now: () => system.now() + aheadMs + setAheadMs,
     monotonic: () => system.monotonic() + aheadMs,
     timer: (delayMs: number, fire: () => void) => {
       if (delayMs !== EVENT_SWEEP_INTERVAL_MS) return system.timer(delayMs, fire);
-      sweep = fire;
-      return { cancel: () => {} };
+      due.add(fire);
+      return { cancel: () => void due.delete(fire) };
     },
   };
   const api = await startTestApi({ clock });
@@ -35,10 +36,11 @@ async function server(t: TestContext) {
     /** Resolves after the sweep, when the next one is scheduled. */
     sweepAfter: async (ms: number): Promise<void> => {
       aheadMs += ms;
-      const fire = await eventually(() => sweep, 'a sweep is due');
-      sweep = undefined;
-      fire();
-      await eventually(() => sweep, 'the sweep is over');
+      await eventually(() => due.size > 0, 'a sweep is due');
+      const fires = [...due];
+      due.clear();
+      for (const fire of fires) fire();
+      await eventually(() => due.size > 0, 'the sweep is over');
     },
     setClockAhead: (ms: number): void => {
       setAheadMs += ms;

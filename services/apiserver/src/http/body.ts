@@ -48,14 +48,15 @@ export type BodyFormat = 'json' | 'yaml' | (() => ParsedJson);
 const readAhead = new WeakMap<ApiRequest, () => ParsedJson>();
 
 /** Records the result of parsing elsewhere; `read` throws its error. */
-export const noteRead = (request: ApiRequest, read: () => ParsedJson): void => void readAhead.set(request, read);
+export const noteRead = (request: ApiRequest, read: () => ParsedJson): void =>
+  void readAhead.set(request.asked ?? request, read);
 
 export const isYaml = (request: ApiRequest): boolean => YAML_TYPES.has(mediaTypeOf(request));
 
 const YAML_TYPES: ReadonlySet<string> = new Set(['application/yaml', 'application/apply-patch+yaml']);
 
 /** A body whose only form is YAML. */
-export const yamlFormat = (request: ApiRequest): BodyFormat => readAhead.get(request) ?? 'yaml';
+export const yamlFormat = (request: ApiRequest): BodyFormat => readAhead.get(request.asked ?? request) ?? 'yaml';
 
 /** 415 for anything else; no content type means JSON. What came as protobuf is JSON by now. */
 export function bodyFormat(request: ApiRequest): BodyFormat {

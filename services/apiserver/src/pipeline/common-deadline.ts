@@ -94,6 +94,7 @@ class Ending {
         return signalOf();
       },
       isOver: () => this.#reason !== undefined,
+      asked,
       ...(connection === undefined ? {} : { connection }),
     };
   }

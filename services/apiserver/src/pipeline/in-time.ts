@@ -14,7 +14,7 @@ export function inTime(
   const { signal } = request;
   const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
   const isOver = (): boolean => ending.signal.aborted;
-  const answered = answer({ ...request, signal: ends, isOver });
+  const answered = answer({ ...request, signal: ends, isOver, asked: request });
   const late = Promise.withResolvers<never>();
   const deadline = clock.timer(timeoutMs, () => {
     const error = outOfTime();

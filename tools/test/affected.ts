@@ -59,7 +59,7 @@ function importsOf(root: string, file: string): readonly string[] {
 }
 
 /** `@holdfast/room/part` is what the package of the room exports under that name. */
-function exportOf(root: string, reference: string): readonly string[] {
+export function exportOf(root: string, reference: string): readonly string[] {
   const [, room = '', ...rest] = reference.split('/');
   const folder = ['libs', 'services'].map((group) => path.join(group, room)).find((each) => isPackage(root, each));
   if (folder === undefined) return [];

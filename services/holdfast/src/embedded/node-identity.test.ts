@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createIds, createSeededRandom } from '@holdfast/platform';
-import { nodeIdentity, ownNodes } from './node-identity.ts';
+import { nodeIdentity } from './node-identity.ts';
+import { ownNodes } from './own-nodes.ts';
 
 test('an embedded node is bound to its machine only when the store is shared with other processes', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-identity-'));

@@ -1,11 +1,6 @@
 import { type BoundIncarnation, boundRecord, readIncarnation } from '@holdfast/kubelet';
 import type { Ids } from '@holdfast/platform';
-import type { StartConfig } from '../config.ts';
-
-type StoreKind = StartConfig['store']['kind'];
-
-/** Other processes may serve a store on the network. Any other store belongs to this process. */
-const isShared = (store: StoreKind): boolean => store === 'redis';
+import { isShared, type StoreKind } from './own-nodes.ts';
 
 export interface NodeIdentity {
   readonly incarnation?: string;
@@ -21,7 +16,3 @@ export function nodeIdentity(store: StoreKind, stateDirectory: string, ids: Ids)
   if (!isShared(store)) return {};
   return { incarnation: readIncarnation(stateDirectory, ids), bound: boundRecord(stateDirectory) };
 }
-
-/** Nodes that the API server accepts whatever machine their Node is bound to, for example by an earlier version. */
-export const ownNodes = (store: StoreKind, names: readonly string[]): ReadonlySet<string> =>
-  new Set(isShared(store) ? [] : names);

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { exportOf } from '../test/affected.ts';
+import { exportOf, TYPES_ONLY } from '../test/affected.ts';
 
-/** The compiler removes these. */
-const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
 const STATIC = /^(?:import|export)\s[^;]*?'(\.{1,2}\/[^'\n]+|@holdfast\/[a-z\-/]+)';/gm;
 
 /** The modules of ours, from the root, that Node loads before the first line of `entry` runs. */

@@ -47,7 +47,7 @@ function readImporters(root: string): ReadonlyMap<string, readonly string[]> {
 }
 
 /** Types are checked by the compiler: a change of one changes no behaviour. */
-const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
+export const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
 /** Also threads and child processes, which name their file. */
 const REFERENCE = /['"`](\.{1,2}\/[^'"`\n]+\.(?:ts|js|mjs)|@holdfast\/[a-z\-/]+)['"`]/g;
 

@@ -18,27 +18,33 @@ export interface AdoptRedisOptions {
 /**
  * Ends a halt: continues with this server's data in a new epoch. Running API servers keep refusing until they restart.
  */
-export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revision> {
-  const { url, tls, clock, log } = options;
-  const admit = async (_redis: Redis): Promise<void> => {};
-  const link = new Link({ url, tls, name: 'adopt', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
+export const adoptRedisStore = (options: AdoptRedisOptions): Promise<Revision> =>
+  withServer(options, 'adopt', async (redis) => {
+    const adopted = await adopt(redis);
+    if (adopted === undefined) throw emptyError();
+    return adopted.revision;
+  });
+
+/** A connection of its own to a server whose append-only file is renewed. */
+export async function withServer<T>(
+  { url, tls, clock, log }: AdoptRedisOptions,
+  name: string,
+  use: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const admit = async (): Promise<void> => {};
+  const link = new Link({ url, tls, name, commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
   try {
     const redis = await link.ready(REDIS_START_TIMEOUT_MS);
     if (redis === undefined) throw unreachableError(url, link.lastError ?? new Error('it gave no answer'));
     await assertRenewed(redis, { clock, log });
-    const adopted = await adopt(redis);
-    if (adopted === undefined) throw emptyError();
-    return adopted.revision;
+    return await use(redis);
   } finally {
     link.close();
   }
 }
 
 /** A server that knows no rewrite is not ours to judge here; a right that is missing can be given. */
-export async function assertRenewed(
-  redis: Redis,
-  { clock, log }: Pick<AdoptRedisOptions, 'clock' | 'log'>,
-): Promise<void> {
+async function assertRenewed(redis: Redis, { clock, log }: Pick<AdoptRedisOptions, 'clock' | 'log'>): Promise<void> {
   const refusal = await renewFile(redis, clock);
   if (refusal === undefined) return;
   if (refusal.includes('NOPERM')) throw unsafeError([refusal]);

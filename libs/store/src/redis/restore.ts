@@ -2,12 +2,10 @@ import { OperatorError } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import type { StoreContent } from '../backup.ts';
 import { sizeOfState } from '../internal/change-size.ts';
-import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS, RESTORE_BATCH_OBJECTS } from '../limits.ts';
+import { RESTORE_BATCH_OBJECTS } from '../limits.ts';
 import type { Revision, StoredObject } from '../port.ts';
-import { type AdoptRedisOptions, assertRenewed } from './adopt.ts';
+import { type AdoptRedisOptions, withServer } from './adopt.ts';
 import { indexKey, LAYOUT_FORMAT, META_KEY, OBJECT_KEY_PREFIX, objectHashKey, splitKey } from './layout.ts';
-import { Link } from './link.ts';
-import { unreachableError } from './open-errors.ts';
 import { adopt } from './server.ts';
 
 const BEING_RESTORED = 'being restored';
@@ -16,17 +14,12 @@ const BEING_RESTORED = 'being restored';
  * Puts these objects into an empty server, in a new epoch above all their revisions. Until the end the store says that
  * it is being restored, and serves nobody.
  */
-export async function restoreRedisStore(
-  { url, tls, clock, log }: AdoptRedisOptions,
+export const restoreRedisStore = (
+  options: AdoptRedisOptions,
   incarnation: string,
   content: StoreContent,
-): Promise<Revision> {
-  const admit = async (_redis: Redis): Promise<void> => {};
-  const link = new Link({ url, tls, name: 'restore', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
-  try {
-    const redis = await link.ready(REDIS_START_TIMEOUT_MS);
-    if (redis === undefined) throw unreachableError(url, link.lastError ?? new Error('it gave no answer'));
-    await assertRenewed(redis, { clock, log });
+): Promise<Revision> =>
+  withServer(options, 'restore', async (redis) => {
     await begin(redis, incarnation, content);
     let bytes = 0;
     for (let from = 0; from < content.objects.length; from += RESTORE_BATCH_OBJECTS) {
@@ -36,10 +29,7 @@ export async function restoreRedisStore(
     const adopted = await adopt(redis);
     if (adopted === undefined) throw changedMeanwhile();
     return adopted.revision;
-  } finally {
-    link.close();
-  }
-}
+  });
 
 /** `HSETNX` decides between two who restore at once. */
 async function begin(redis: Redis, incarnation: string, { revision }: StoreContent): Promise<void> {

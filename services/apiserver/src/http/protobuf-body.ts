@@ -1,6 +1,7 @@
 import type { ApiRequest } from '@holdfast/client';
 import { badRequest, JsonSyntaxError, StatusError } from '@holdfast/machinery';
 import { mediaTypeOf } from './body.ts';
+import { withLazySignal } from './lazy-signal.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
@@ -16,30 +17,16 @@ export async function withJsonBody(request: ApiRequest): Promise<ApiRequest> {
   const { decodeProtobufObject, WireError } = await import('@holdfast/api/protobuf');
   try {
     const object = decodeProtobufObject(asBytes(request.body));
-    return withBody(request, JSON.stringify(object));
+    return withLazySignal(request, {
+      body: JSON.stringify(object),
+      headers: { ...request.headers, 'content-type': 'application/json' },
+    });
   } catch (error) {
     if (error instanceof WireError) throw badRequest(`unable to decode the protobuf body: ${error.message}`, error);
     if (error instanceof JsonSyntaxError)
       throw badRequest(`unable to decode JSON inside the protobuf body: ${error.message}`);
     throw error;
   }
-}
-
-/** The signal is made when somebody asks for it: a spread would ask. */
-function withBody(request: ApiRequest, body: string): ApiRequest {
-  const { method, path, query, isOver, connection } = request;
-  return {
-    method,
-    path,
-    query,
-    headers: { ...request.headers, 'content-type': 'application/json' },
-    body,
-    get signal() {
-      return request.signal;
-    },
-    ...(isOver === undefined ? {} : { isOver }),
-    ...(connection === undefined ? {} : { connection }),
-  };
 }
 
 function asBytes(body: string | Uint8Array): Uint8Array {

@@ -1,7 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Clock, Timer } from '@holdfast/platform';
-import { discard } from '../front/answer-bodies.ts';
-import { outOfTime } from '../http/out-of-time.ts';
+import { BoundedRequest } from './bounded-request.ts';
 
 interface Waiting {
   readonly untilMs: number;
@@ -27,18 +26,11 @@ export class CommonDeadline {
 
   answer(request: ApiRequest, work: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse> {
     if (this.#isStopped) return work(request);
-    const ending = new Ending(request);
-    const answered = work(ending.request);
+    const bounded = new BoundedRequest(request);
+    const answered = work(bounded.request);
     return new Promise((resolve, reject) => {
-      const waiting = {
-        untilMs: this.#clock.monotonic() + this.#afterMs,
-        end: (): void => {
-          const error = outOfTime();
-          reject(error);
-          ending.abort(error);
-          answered.then(({ body }) => discard(body)).catch(() => undefined);
-        },
-      };
+      const untilMs = this.#clock.monotonic() + this.#afterMs;
+      const waiting = { untilMs, end: (): void => reject(bounded.end(answered)) };
       this.#waiting.add(waiting);
       this.#timer ??= this.#clock.timer(this.#afterMs, () => this.#fire());
       answered.then(
@@ -71,43 +63,5 @@ export class CommonDeadline {
       this.#waiting.delete(waiting);
       waiting.end();
     }
-  }
-}
-
-/** A request with a signal of its own. It is made on demand: few requests last long enough. */
-class Ending {
-  readonly request: ApiRequest;
-  #reason: Error | undefined;
-  #controller: AbortController | undefined;
-  #signal: AbortSignal | undefined;
-
-  constructor(asked: ApiRequest) {
-    const { method, path, query, headers, body, connection } = asked;
-    const signalOf = (): AbortSignal => (this.#signal ??= this.#open(asked.signal));
-    this.request = {
-      method,
-      path,
-      query,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      get signal() {
-        return signalOf();
-      },
-      isOver: () => this.#reason !== undefined,
-      asked,
-      ...(connection === undefined ? {} : { connection }),
-    };
-  }
-
-  abort(reason: Error): void {
-    this.#reason = reason;
-    this.#controller?.abort(reason);
-  }
-
-  #open(asked: AbortSignal | undefined): AbortSignal {
-    this.#controller = new AbortController();
-    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-    const { signal } = this.#controller;
-    return asked === undefined ? signal : AbortSignal.any([asked, signal]);
   }
 }

@@ -1,26 +1,17 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
-import { discard } from '../front/answer-bodies.ts';
-import { outOfTime } from '../http/out-of-time.ts';
+import { BoundedRequest } from './bounded-request.ts';
 
-/** For the work, a client whose time is over has gone. What it is writing by then may be written. */
+/** What the work is writing when the time is over may be written. */
 export function inTime(
   clock: Clock,
   timeoutMs: number,
   request: ApiRequest,
   answer: (request: ApiRequest) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const ending = new AbortController();
-  const { signal } = request;
-  const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-  const isOver = (): boolean => ending.signal.aborted;
-  const answered = answer({ ...request, signal: ends, isOver, asked: request });
+  const bounded = new BoundedRequest(request);
+  const answered = answer(bounded.request);
   const late = Promise.withResolvers<never>();
-  const deadline = clock.timer(timeoutMs, () => {
-    const error = outOfTime();
-    late.reject(error);
-    ending.abort(error);
-    answered.then(({ body }) => discard(body)).catch(() => undefined);
-  });
+  const deadline = clock.timer(timeoutMs, () => late.reject(bounded.end(answered)));
   return Promise.race([answered, late.promise]).finally(() => deadline.cancel());
 }

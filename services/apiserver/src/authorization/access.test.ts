@@ -286,7 +286,7 @@ describe('service account tokens', () => {
     for (const kept of [keys.headers, headers]) assert.equal(kept['cache-control'], 'public, max-age=3600');
   });
 
-  test('further keys of a server are published, and what they have signed is accepted', async () => {
+  test('further keys of a server are published, and what they have signed is accepted', async (t) => {
     await account();
     const token = (await request({})).textAt('status.token');
     const next = newKey();
@@ -295,10 +295,10 @@ describe('service account tokens', () => {
       [{ verificationKeys: signingKey }, 201, 2],
     ] as const) {
       const other = await startTestApi({ store: api.store, serviceAccounts: { signingKey: next, ...further } });
+      t.after(() => other.server.stop());
       assert.equal((await whoami(token, other)).status, status);
       assert.equal((await other.call('GET', '/openid/v1/jwks')).at(`keys.${published}`), undefined);
       assert.equal((await other.call('GET', '/openid/v1/jwks')).at(`keys.${published - 1}.kty`), 'EC');
-      await other.server.stop();
     }
   });
 

@@ -88,6 +88,10 @@ test('a deadline that was stopped keeps no timer, and ends no request', async ()
   await clock.advance(2 * AFTER_MS);
   for (const { answer } of [before, after]) answer(OK);
   assert.deepEqual([await before.end, await after.end], [200, 200]);
+  const idle = start();
+  idle.deadline.stop();
+  idle.ask();
+  assert.equal(idle.clock.pendingTimers(), 0);
 });
 
 test('an answer that comes too late lets go of what it holds', async () => {

@@ -1,5 +1,6 @@
-# One image for every Holdfast service; docker-compose.yml says which one a container runs. Nothing is compiled: Node runs the
-# TypeScript sources as they are. The workspace's packages stay outside node_modules, where Node strips types.
+# One image for every Holdfast service; docker-compose.yml says which one a container runs. Services start from their joined modules
+# (scripts/sources/bundle.mjs); small helper programs run from the TypeScript sources, which stay outside node_modules, where
+# Node strips types.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
@@ -13,12 +14,13 @@ RUN if ! { command -v ip && command -v nft; } >/dev/null; then \
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.
-# npm refuses a pnpm with another hash than the one in scripts/toolchain.json. The files of the console are built with packages that
-# the image does not keep.
+# npm refuses a pnpm with another hash than the one in scripts/toolchain.json. The files of the console and the joined modules are
+# built with packages that the image does not keep.
 RUN test -d node_modules/.pnpm || { node scripts/lock-pnpm.mjs /tmp/pnpm \
       && (cd /tmp/pnpm && npm ci --no-audit --no-fund --loglevel=error) \
       && export CI=true \
       && NODE_ENV=development /tmp/pnpm/node_modules/.bin/pnpm install --frozen-lockfile --filter '@holdfast/console...' \
       && node services/console/src/server/bundle-main.ts services/console/built \
+      && node scripts/sources/bundle.mjs --image \
       && /tmp/pnpm/node_modules/.bin/pnpm install --prod --frozen-lockfile --filter '{services/**}...' \
       && rm -rf /tmp/pnpm; }

@@ -16,7 +16,8 @@ const FILES = [
 ];
 const SOURCES = ['libs', 'services', 'scripts/sources'];
 
-/** Built from the sources; the image has no program that builds them. */
+/** Both are built from the sources; the image has no program that builds them. */
+const JOINER = 'scripts/sources/bundle.mjs';
 const BUNDLE = 'services/console/src/server/bundle-main.ts';
 const CONSOLE_FILES = 'services/console/built';
 
@@ -41,6 +42,7 @@ export function buildHoldfastImage({ network }: { readonly network: 'none' | 'de
     }
     installDependencies(context);
     run(process.execPath, [BUNDLE, path.join(context, CONSOLE_FILES)], { cwd: root });
+    run(process.execPath, [JOINER, context, '--image'], { cwd: root });
     const label = ['--label', `${SOURCES_LABEL}=${sources}`];
     run('docker', ['build', '--quiet', '--network', network, ...label, '--tag', IMAGE, context], {
       env: { ...process.env, DOCKER_BUILDKIT: '0' },

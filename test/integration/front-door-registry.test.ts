@@ -44,6 +44,7 @@ function newCheckout(
       JSON.stringify({ node: wanted.node, pnpm: '1.0.0', integrity: wanted.integrity ?? HASHES }),
     );
   writeFileSync(at('scripts/sources/use.mjs'), '');
+  writeFileSync(at('scripts/sources/bundle-state.mjs'), 'export const isBundleFresh = () => true;');
   writeFileSync(at('services/holdfast/src/main.ts'), `console.log('handed over');`);
   writeFileSync(at('complaints'), complaints.map((each) => `${each}\n`).join(''));
   const folder = `node_modules/node-${PLATFORM}`;
@@ -100,6 +101,19 @@ test('a registry that keeps failing is reported with its own message, and the ne
   assert.equal(stdout, '');
   assert.deepEqual(calls(), ['npm', 'pnpm', 'pnpm', 'pnpm']);
   assert.match(stderr, /pnpm install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
+});
+
+test('modules that cannot be joined make a start longer, and no more', (t) => {
+  const { start, at } = newCheckout(t, []);
+  writeFileSync(at('scripts/sources/bundle-state.mjs'), 'export const isBundleFresh = () => false;');
+  writeFileSync(at('scripts/sources/bundle.mjs'), '');
+  const joined = start();
+  assert.equal(joined.stdout, 'handed over\n');
+  assert.match(joined.stderr, /holdfast: joining the modules \(once for these sources\)\n$/);
+  writeFileSync(at('scripts/sources/bundle.mjs'), `throw new Error('no place left');`);
+  const { status, stdout, stderr } = start();
+  assert.deepEqual([status, stdout], [0, 'handed over\n']);
+  assert.match(stderr, /that failed, so this start takes longer:\n[^]*Error: no place left/);
 });
 
 test('an error that a retry cannot solve is reported at once, with its remedy', (t) => {

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { before, type TestContext, test } from 'node:test';
 import { eventually } from '@holdfast/platform/contract';
-import { NODE_FLAGS } from '../support/node-flags.ts';
+import { ensureBundle } from '../../tools/setup/bundle.ts';
+import { NODE_FLAGS, SOURCE_FLAGS } from '../support/node-flags.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
 const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts/sources');
@@ -14,6 +15,8 @@ const DEADLINE_MS = 60_000;
 
 /** Each thread reports at its end whether Node's own type stripper is loaded, or what `import 'node:http'` loads. */
 const TELLING = ['--require', path.resolve(import.meta.dirname, '../support/tell-large.mjs')];
+
+before(ensureBundle);
 
 /** What an earlier process has compiled is not stripped again. */
 const FRESH = 'NODE_DISABLE_COMPILE_CACHE=1';
@@ -27,20 +30,20 @@ function help(flags: readonly string[], environment: readonly string[] = []): { 
 test('a process with the helper runs the same without the stripper of types in its memory', () => {
   const alone = help(TELLING);
   assert.match(alone.stderr, /LARGE amaro/, 'the test can tell');
-  const helped = help([...NODE_FLAGS, ...TELLING]);
+  const helped = help([...SOURCE_FLAGS, ...TELLING]);
   assert.equal(helped.stderr, '');
   assert.equal(helped.stdout, alone.stdout);
 });
 
 test('when the helper cannot write, Node strips the types itself', () => {
-  const { stdout, stderr } = help([...NODE_FLAGS, ...TELLING], ['TMPDIR=/does/not/exist']);
+  const { stdout, stderr } = help([...SOURCE_FLAGS, ...TELLING], ['TMPDIR=/does/not/exist']);
   assert.match(stderr, /LARGE amaro/);
   assert.match(stdout, /--data-dir/);
 });
 
 test('when the disk is full, Node strips the types itself', () => {
   const noFileMayGrow = ['-c', 'ulimit -f 0 && exec "$0" "$@"', process.execPath];
-  const command = [...NODE_FLAGS, ...TELLING, MAIN, 'start', '--help'];
+  const command = [...SOURCE_FLAGS, ...TELLING, MAIN, 'start', '--help'];
   const { stdout, stderr } = spawnSync('env', [FRESH, 'sh', ...noFileMayGrow, ...command], {
     encoding: 'utf8',
     timeout: DEADLINE_MS,
@@ -94,9 +97,24 @@ test('a Ctrl-C that reaches the helper leaves it running for the server, which s
   assert.deepEqual(await once(child, 'close'), [0, null]);
 });
 
-test('a whole cluster starts, with its threads, without the stripper of types and undici in its memory', async (t) => {
+for (const [beginning, flags] of Object.entries({ 'its bundle': NODE_FLAGS, 'its sources': SOURCE_FLAGS })) {
+  test(`a whole cluster starts from ${beginning}, with its threads, without the stripper of types and undici in its memory`, async (t) => {
+    const { stdout, stderr } = await startAndStop(t, [...flags, ...TELLING]);
+    assert.match(stdout, /"event":"ready"/);
+    assert.doesNotMatch(stderr, /LARGE/);
+  });
+}
+
+test('a cluster that starts from its bundle reads no module from the sources, in no thread', async (t) => {
+  const telling = ['--require', path.resolve(import.meta.dirname, '../support/tell-sources.mjs')];
+  assert.match(help(telling).stderr, /SOURCE .*start-command/, 'the test can tell');
+  const { stderr } = await startAndStop(t, [...NODE_FLAGS, ...telling]);
+  assert.doesNotMatch(stderr, /SOURCE/);
+});
+
+async function startAndStop(t: TestContext, flags: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
-  const args = [...NODE_FLAGS, ...TELLING, MAIN, 'start', '--json', '--port', '0', '--data-dir', folder];
+  const args = [...flags, MAIN, 'start', '--json', '--port', '0', '--data-dir', folder];
   const child = spawn(process.execPath, args, { timeout: DEADLINE_MS });
   t.after(() => {
     child.kill('SIGKILL');
@@ -111,6 +129,5 @@ test('a whole cluster starts, with its threads, without the stripper of types an
   });
   const [code] = await once(child, 'close');
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /"event":"ready"/);
-  assert.doesNotMatch(stderr, /LARGE/);
-});
+  return { stdout, stderr };
+}

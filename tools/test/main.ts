@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ensureBundle } from '../setup/bundle.ts';
 import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
@@ -94,6 +95,7 @@ async function runSuite({ suite, files }: ChosenSuite, lane: Lane): Promise<RunR
   process.stdout.write(`== ${suite.name}\n`);
   try {
     ensurePrograms(suite.programs ?? []);
+    if (suite.startsServers === true) ensureBundle();
     if (suite.docker === true) ensureDocker();
     if (suite.containerd === true) ensureContainerd();
   } catch (error) {

@@ -5,6 +5,8 @@ export interface Suite {
   readonly name: string;
   readonly files: readonly string[];
   readonly programs?: readonly Program[];
+  /** Starts servers from this checkout again and again. */
+  readonly startsServers?: boolean;
   /** Needs a Docker Engine with the compose plugin. */
   readonly docker?: boolean;
   /** Starts container runtimes of its own. */
@@ -51,6 +53,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl', 'fish', 'zsh'],
     containerd: true,
+    startsServers: true,
     concurrency: 3,
     alone: [
       'test/integration/abuse-slow-clients.test.ts',
@@ -64,6 +67,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'abuse',
     files: ['test/abuse/**/*.test.ts'],
+    startsServers: true,
     concurrency: 1,
     timeoutSecondsPerTest: 300,
   },
@@ -71,6 +75,7 @@ export const SUITES: readonly Suite[] = [
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
     programs: ['kubectl', 'chromium'],
+    startsServers: true,
     concurrency: 2,
     alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,
@@ -82,6 +87,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/chaos/**/*.test.ts'],
     programs: ['kubectl', 'nats-server-next'],
     docker: true,
+    startsServers: true,
     concurrency: 1,
     timeoutSecondsPerTest: 900,
   },

@@ -11,3 +11,10 @@ export function javascriptOf(file: URL): string {
   const text: unknown = typeof helper === 'function' ? helper(file) : undefined;
   return typeof text === 'string' ? text : stripTypeScriptTypes(readFileSync(file, 'utf8'));
 }
+
+/** The program in the bundle that this process began with (scripts/sources), for a thread. */
+export function bundledModule(file: URL): URL | undefined {
+  const find: unknown = Reflect.get(globalThis, Symbol.for('holdfast.bundled'));
+  const found: unknown = typeof find === 'function' ? find(file) : undefined;
+  return found instanceof URL ? found : undefined;
+}

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
-import { javascriptOf } from './sources.ts';
+import { bundledModule, javascriptOf } from './sources.ts';
 
 export interface ThreadOptions {
   /** The thread reads a copy of this with `threadData()`. */
@@ -16,9 +16,10 @@ export interface ThreadOptions {
 }
 
 /**
- * Starts a thread that runs the module `entry`. Our own modules are passed to it without types (see `javascriptOf`).
+ * Starts a thread that runs the module `source`. Our own modules are passed to it without types (see `javascriptOf`).
  */
-export function startThread(entry: URL, { data, resourceLimits, semiSpaceMb }: ThreadOptions): Worker {
+export function startThread(source: URL, { data, resourceLimits, semiSpaceMb }: ThreadOptions): Worker {
+  const entry = bundledModule(source) ?? source;
   const sources = entry.href.endsWith('.ts') ? strippedSources(entry) : new Map<string, string>();
   // The thread reads this flag when it creates its heap. Other threads that start at the same time read it too, within
   // their own limits.

@@ -113,7 +113,7 @@ class Sources {
     const required = [...this.texts].flatMap(([file, text]) =>
       [...text.matchAll(REQUIRED)].map(([, specifier]) => this.resolve(specifier, file)),
     );
-    return [...new Set([...[...this.texts.keys()].filter((file) => PROGRAM.test(file)), ...required])].sort();
+    return [...new Set([...[...this.texts.keys()].filter((file) => PROGRAM.test(file)), ...required])];
   }
 
   resolve(specifier, from) {

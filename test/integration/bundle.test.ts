@@ -85,6 +85,10 @@ function start(root: string): Record<string, unknown> {
   return JSON.parse(run([...flags, path.join(root, 'services/two/src/main.ts')]));
 }
 
+interface Joiner {
+  readonly buildBundle: (root: string) => Promise<boolean>;
+}
+
 const SAME = { pack: 'packed', beside: 'here', counted: [1, 2, 3], folder: 'two' };
 
 test('a program runs the same from its bundle: one copy of each module, with the files beside their sources', (t) => {
@@ -125,7 +129,7 @@ test('in an image, whose files get new times of change on each machine, sources 
 
 test('a source that changes while its bundle is made leaves none behind', async (t) => {
   const { root, at, write } = workspace(t);
-  const { buildBundle } = (await import(pathToFileURL(JOINER).href)) as { buildBundle(root: string): Promise<boolean> };
+  const { buildBundle } = (await import(pathToFileURL(JOINER).href)) as Joiner;
   const building = buildBundle(root);
   write('libs/one/src/word.ts', `export const word: string = 'new';`);
   assert.equal(await building, false);

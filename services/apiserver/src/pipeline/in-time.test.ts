@@ -1,15 +1,19 @@
 import { strict as assert } from 'node:assert';
 import { type TestContext, test } from 'node:test';
-import { createSystemClock, nextTurn } from '@holdfast/platform';
+import { createSilentLog, createSystemClock, type Log, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { ANSWERS_UNDER_WAY_MAX } from '../limits.ts';
 import type { WebhookCaller } from '../service-calls/port.ts';
 import { until } from '../testing/custom.ts';
 import { configMapBody, requestOf, startTestApi } from '../testing/fixture.ts';
 import { ADMISSION, RULES } from '../testing/webhooks.ts';
+import { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { inTime } from './in-time.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
+
+const SLICE = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes';
 
 /** Timers of this delay fire when the test lets that time pass. */
 function heldClock(ownMs: number) {
@@ -28,17 +32,17 @@ function heldClock(ownMs: number) {
   return { clock: { ...system, timer, monotonic: () => system.monotonic() + passedMs }, timers, pass };
 }
 
-/** An API server whose write of a ConfigMap waits. */
-async function start(t: TestContext, ownMs: number) {
+/** An API server whose write of an object of this kind waits. */
+async function start(t: TestContext, ownMs: number, kind = 'configmaps', log: Log = createSilentLog()) {
   const store = createMemoryStore();
   const write = store.write.bind(store);
   const begun = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const { clock, ...time } = heldClock(ownMs);
-  const api = await startTestApi({ store, clock });
+  const api = await startTestApi({ store, clock, log });
   t.after(() => api.stop());
   store.write = async (operations, options) => {
-    if (operations.some(({ key }) => key.includes('/configmaps/'))) {
+    if (operations.some(({ key }) => key.includes(`/${kind}/`))) {
       begun.resolve();
       await held.promise;
     }
@@ -48,7 +52,7 @@ async function start(t: TestContext, ownMs: number) {
 }
 
 /** An API server with two ConfigMaps, and a webhook for them that answers when the test says so. */
-async function startWithSlowReview(t: TestContext, ownMs: number) {
+async function startWithSlowReview(t: TestContext, ownMs: number, answers = new AnswersUnderWay()) {
   const asked = Promise.withResolvers<void>();
   const judged = Promise.withResolvers<void>();
   const call: WebhookCaller['call'] = async (_target, text) => {
@@ -58,7 +62,7 @@ async function startWithSlowReview(t: TestContext, ownMs: number) {
     return JSON.stringify({ apiVersion, kind, response: { uid: request.uid, allowed: true } });
   };
   const { clock, ...time } = heldClock(ownMs);
-  const api = await startTestApi({ clock, webhooks: { call } });
+  const api = await startTestApi({ clock, answers, webhooks: { call } });
   t.after(() => api.stop());
   for (const name of ['a', 'b']) await api.call('POST', MAPS, { body: configMapBody(name) });
   const webhook = { name: 'slow.example.com', clientConfig: { url: 'https://slow.example.com' }, rules: RULES };
@@ -103,6 +107,32 @@ test('a request without a timeout has a minute', async (t) => {
   const late = await asked;
   assert.deepEqual([late.status, late.at('reason')], [504, 'Timeout']);
   release();
+});
+
+test('the server itself waits as long as it has to', async (t) => {
+  const warnings: string[] = [];
+  const log = { ...createSilentLog(), warn: (message: string) => void warnings.push(message) };
+  const { api, begun, release, pass } = await start(t, 60_000, 'endpointslices', log);
+  const announced = api.server.announce({ ip: '192.0.2.1', port: 6443 });
+  await begun;
+  pass();
+  release();
+  await announced;
+  assert.deepEqual(warnings, []);
+  assert.equal((await api.call('GET', SLICE)).at('endpoints.0.addresses.0'), '192.0.2.1');
+});
+
+test('a request whose time is over when its turn comes does nothing', async (t) => {
+  const answers = new AnswersUnderWay();
+  const { api, asked, pass } = await startWithSlowReview(t, 7_000, answers);
+  for (let sent = 0; sent < ANSWERS_UNDER_WAY_MAX; sent++) answers.sent();
+  const answered = api.call('POST', `${MAPS}?timeout=7s`, { body: configMapBody('c') });
+  await nextTurn();
+  pass();
+  assert.equal((await answered).status, 504);
+  answers.written(ANSWERS_UNDER_WAY_MAX);
+  for (let turn = 0; turn < WORK_TURNS; turn++) await nextTurn();
+  assert.equal(await Promise.race([asked, 'not asked']), 'not asked');
 });
 
 for (const [method, url, ownMs] of [

@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { join, Sources } from '../../scripts/sources/join.mjs';
 import { writeBundle } from '../../services/console/src/server/bundle.ts';
 import { declarationsOf } from './declarations.ts';
 import { toJavaScript } from './javascript.ts';
@@ -16,6 +17,8 @@ const ENTRIES = {
   './api': 'libs/api/src/index.ts',
   './testenv': `${PACKAGE}/src/testenv/index.ts`,
 };
+/** Below `lib`: its modules in a few files, from which programs and importers start. Threads and data files are found beside the modules. */
+const JOINED = 'joined';
 const LAUNCHER = 'bin/holdfast.cjs';
 const NODE_MAJOR_MIN = 24;
 const DESCRIPTION = 'A real Kubernetes control plane inside your test: API server, scheduler, controllers and nodes.';
@@ -37,27 +40,31 @@ export async function writePackage(target: string): Promise<WrittenPackage> {
     write(path.join(lib, file), text);
   await writeBundle(path.join(lib, 'services/console/built'));
   const libraries = copyLibraries(rooms, target);
-  const manifest = { ...manifestOf(libraries), version: readManifest(path.join(ROOT, PACKAGE)).version };
+  const { programs } = await join(new Sources(lib, path.join(lib, JOINED), Object.values(ENTRIES).map(asJavaScript)));
+  const joined = (file: string): string => `lib/${JOINED}/${programs[asJavaScript(file)]}`;
+  const manifest = { ...manifestOf(libraries, joined), version: readManifest(path.join(ROOT, PACKAGE)).version };
   write(path.join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  write(path.join(target, LAUNCHER), launcher());
+  write(path.join(target, LAUNCHER), launcher(joined(PROGRAM)));
   chmodSync(path.join(target, LAUNCHER), 0o755);
   copyFileSync(path.join(ROOT, 'LICENSE'), path.join(target, 'LICENSE'));
   copyFileSync(path.join(ROOT, PACKAGE, 'README.md'), path.join(target, 'README.md'));
   return { files: files.length, version: manifest.version };
 }
 
+const asJavaScript = (file: string): string => file.replace(/\.ts$/, '.js');
+
 function writeModule(file: string, lib: string, addresses: Addresses): void {
   const from = path.join(ROOT, file);
   if (file.endsWith('.ts')) {
     if (file.endsWith('.d.ts')) return;
-    write(path.join(lib, file.replace(/\.ts$/, '.js')), toJavaScript(readFileSync(from, 'utf8'), file, addresses));
+    write(path.join(lib, asJavaScript(file)), toJavaScript(readFileSync(from, 'utf8'), file, addresses));
   } else {
     mkdirSync(path.dirname(path.join(lib, file)), { recursive: true });
     copyFileSync(from, path.join(lib, file));
   }
 }
 
-function manifestOf(libraries: ReadonlyMap<string, string>): object {
+function manifestOf(libraries: ReadonlyMap<string, string>, joined: (file: string) => string): object {
   const optional = [...OPTIONAL_LIBRARIES];
   const names = [...libraries.keys()].sort();
   return {
@@ -68,7 +75,7 @@ function manifestOf(libraries: ReadonlyMap<string, string>): object {
     engines: { node: `>=${NODE_MAJOR_MIN}` },
     bin: { holdfast: LAUNCHER },
     exports: {
-      ...Object.fromEntries(Object.entries(ENTRIES).map(([key, file]) => [key, exportOf(file)])),
+      ...Object.fromEntries(Object.entries(ENTRIES).map(([key, file]) => [key, exportOf(file, joined(file))])),
       './package.json': './package.json',
     },
     files: ['bin', 'lib'],
@@ -79,20 +86,20 @@ function manifestOf(libraries: ReadonlyMap<string, string>): object {
   };
 }
 
-const exportOf = (file: string): object => ({
+const exportOf = (file: string, joined: string): object => ({
   types: `./lib/${file.replace(/\.ts$/, '.d.ts')}`,
-  default: `./lib/${file.replace(/\.ts$/, '.js')}`,
+  default: `./${joined}`,
 });
 
 /** CommonJS by its name: every Node reads it, and an old one says what is wrong with it. */
-const launcher = (): string => `#!/usr/bin/env node
+const launcher = (program: string): string => `#!/usr/bin/env node
 const { version } = process;
 if (Number.parseInt(version.slice(1), 10) < ${NODE_MAJOR_MIN}) {
   process.stderr.write('holdfast: Node ' + version + ' is too old\\n  Use Node ${NODE_MAJOR_MIN} or later.\\n');
   process.exit(2);
 }
 require('node:module').enableCompileCache();
-import('../lib/${PROGRAM.replace(/\.ts$/, '.js')}');
+import('../${program}');
 `;
 
 function write(file: string, text: string): void {

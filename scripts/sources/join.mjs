@@ -1,0 +1,129 @@
+// Joins the modules of programs into a few large files, without types. Packages stay where they are installed.
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const OWN_ROOT = path.dirname(path.dirname(import.meta.dirname));
+/** Programs of processes and of threads. */
+const PROGRAM = /(?:^|[/-])main\.[jt]s$/;
+const REQUIRED = /createRequire\(import\.meta\.url\)\('((?:\.|@holdfast\/)[^']+)'\)/g;
+const LOCATION = /\bimport\.meta\.(url|dirname)\b/g;
+/** Packages that are no modules, and what is required where it is first used. */
+const REQUIRE = `import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);`;
+
+/** Returns which file of the bundle each program is, and what was read. */
+export async function join(sources) {
+  const { build, stop } = createRequire(path.join(OWN_ROOT, 'services/console/package.json'))('esbuild');
+  try {
+    const { metafile } = await build({
+      absWorkingDir: sources.root,
+      entryPoints: sources.entries().map((file) => ({ in: file, out: nameOf(file) })),
+      outdir: sources.target,
+      bundle: true,
+      splitting: true,
+      chunkNames: '[hash]',
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      banner: { js: REQUIRE },
+      legalComments: 'none',
+      logLevel: 'silent',
+      metafile: true,
+      plugins: [sources.plugin()],
+    });
+    return { programs: programsOf(metafile), inputs: Object.keys(metafile.inputs) };
+  } finally {
+    await stop();
+  }
+}
+
+/** `services/holdfast/src/main.ts` is `services.holdfast.src.main.js` in the bundle. */
+const nameOf = (file) => file.replace(/\.[jt]s$/, '').replaceAll('/', '.');
+
+function programsOf({ outputs }) {
+  const entries = Object.entries(outputs).filter(([, { entryPoint }]) => entryPoint !== undefined);
+  return Object.fromEntries(entries.map(([file, { entryPoint }]) => [entryPoint, path.basename(file)]));
+}
+
+/** The modules of the rooms below `root`, and what has to change in their texts when they move into `target`. */
+export class Sources {
+  #moreEntries;
+  #rooms;
+  #texts;
+
+  constructor(root, target, moreEntries = []) {
+    this.root = root;
+    this.target = target;
+    this.#moreEntries = moreEntries;
+    this.#rooms = ['libs', 'services'].flatMap((group) =>
+      readdirSync(path.join(root, group)).map((room) => `${group}/${room}`),
+    );
+    const files = this.#rooms.flatMap((room) => modulesBelow(root, `${room}/src`));
+    this.#texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
+  }
+
+  manifests() {
+    return this.#rooms.map((room) => `${room}/package.json`);
+  }
+
+  /** Programs, and modules that are required where they are first used. */
+  entries() {
+    const required = [...this.#texts].flatMap(([file, text]) =>
+      [...text.matchAll(REQUIRED)].map(([, specifier]) => this.#resolve(specifier, file)),
+    );
+    const programs = [...this.#texts.keys()].filter((file) => PROGRAM.test(file));
+    return [...new Set([...programs, ...required, ...this.#moreEntries])];
+  }
+
+  plugin() {
+    const setup = ({ onLoad, onResolve, resolve }) => {
+      onLoad({ filter: /\.[jt]s$/ }, ({ path: file }) => this.#load(path.relative(this.root, file)));
+      // Another program of the bundle.
+      onResolve({ filter: /^\.\/(?:libs|services)\.[\w.-]+\.js$/ }, ({ path: file }) => ({
+        path: file,
+        external: true,
+      }));
+      onResolve({ filter: /^[a-z@]/ }, (asked) => this.#installed(asked, resolve));
+    };
+    return { name: 'sources', setup };
+  }
+
+  #resolve(specifier, from) {
+    const file = createRequire(path.join(this.root, from)).resolve(specifier);
+    return path.relative(this.root, realpathSync(file));
+  }
+
+  #load(file) {
+    if (this.#texts.get(file)?.includes('import.meta') !== true) return undefined;
+    return { contents: this.#moved(file), loader: path.extname(file).slice(1) };
+  }
+
+  /** A module in the bundle still finds the files that lie beside its source. */
+  #moved(file) {
+    const text = this.#texts.get(file);
+    const inside = text.replace(
+      REQUIRED,
+      (_, specifier) => `require('./${nameOf(this.#resolve(specifier, file))}.js')`,
+    );
+    const source = path.relative(this.target, path.join(this.root, file));
+    const url = `new URL(${JSON.stringify(source)}, import.meta.url).href`;
+    const folder = `process.getBuiltinModule('node:path').join(import.meta.dirname, ${JSON.stringify(path.dirname(source))})`;
+    return inside.replace(LOCATION, (_, what) => (what === 'url' ? url : folder));
+  }
+
+  /** Packages stay where they are. */
+  async #installed({ path: name, pluginData, ...asked }, resolve) {
+    if (pluginData === 'asked' || name.startsWith('node:') || name.startsWith('@holdfast/')) return undefined;
+    if (asked.kind === 'entry-point') return undefined;
+    const { kind, importer, resolveDir } = asked;
+    const found = await resolve(name, { kind, importer, resolveDir, pluginData: 'asked' });
+    if (found.errors.length > 0 || found.external) return { path: name, external: true };
+    return { path: path.relative(this.target, found.path), external: true };
+  }
+}
+
+function modulesBelow(root, folder) {
+  return readdirSync(path.join(root, folder), { recursive: true })
+    .filter((file) => /\.[jt]s$/.test(file) && !/\.(?:test|d)\.ts$/.test(file))
+    .map((file) => path.join(folder, file));
+}

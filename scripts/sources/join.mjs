@@ -6,6 +6,8 @@ import path from 'node:path';
 const OWN_ROOT = path.dirname(path.dirname(import.meta.dirname));
 /** Programs of processes and of threads. */
 const PROGRAM = /(?:^|[/-])main\.[jt]s$/;
+/** They outlive the server and are copied for that, so each is one file that needs no other. */
+const ALONE = /\/kubelet\/src\/.*\/(?:supervisor|watchdog|view-worker|agent)-main\.ts$/;
 const REQUIRED = /createRequire\(import\.meta\.url\)\('((?:\.|@holdfast\/)[^']+)'\)/g;
 const LOCATION = /\bimport\.meta\.(url|dirname)\b/g;
 /** Packages that are no modules, and what is required where it is first used. */
@@ -14,33 +16,36 @@ const REQUIRE = `import { createRequire as $createRequire } from 'node:module'; 
 /** Returns which file of the bundle each program is, and what was read. */
 export async function join(sources) {
   const { build, stop } = createRequire(path.join(OWN_ROOT, 'services/console/package.json'))('esbuild');
+  const common = {
+    absWorkingDir: sources.root,
+    outdir: sources.target,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    legalComments: 'none',
+    logLevel: 'silent',
+    metafile: true,
+  };
+  const together = { splitting: true, chunkNames: '[hash]', banner: { js: REQUIRE }, plugins: [sources.plugin()] };
   try {
-    const { metafile } = await build({
-      absWorkingDir: sources.root,
-      entryPoints: sources.entries().map((file) => ({ in: file, out: nameOf(file) })),
-      outdir: sources.target,
-      bundle: true,
-      splitting: true,
-      chunkNames: '[hash]',
-      format: 'esm',
-      platform: 'node',
-      target: 'node24',
-      banner: { js: REQUIRE },
-      legalComments: 'none',
-      logLevel: 'silent',
-      metafile: true,
-      plugins: [sources.plugin()],
-    });
-    return { programs: programsOf(metafile), inputs: Object.keys(metafile.inputs) };
+    const made = await Promise.all([
+      build({ ...common, ...together, entryPoints: sources.entries().map(entryPoint) }),
+      build({ ...common, entryPoints: sources.alone().map(entryPoint) }),
+    ]);
+    const outputs = Object.assign({}, ...made.map(({ metafile }) => metafile.outputs));
+    return { programs: programsOf(outputs), inputs: made.flatMap(({ metafile }) => Object.keys(metafile.inputs)) };
   } finally {
     await stop();
   }
 }
 
+const entryPoint = (file) => ({ in: file, out: nameOf(file) });
+
 /** `services/holdfast/src/main.ts` is `services.holdfast.src.main.js` in the bundle. */
 const nameOf = (file) => file.replace(/\.[jt]s$/, '').replaceAll('/', '.');
 
-function programsOf({ outputs }) {
+function programsOf(outputs) {
   const entries = Object.entries(outputs).filter(([, { entryPoint }]) => entryPoint !== undefined);
   return Object.fromEntries(entries.map(([file, { entryPoint }]) => [entryPoint, path.basename(file)]));
 }
@@ -71,8 +76,12 @@ export class Sources {
     const required = [...this.#texts].flatMap(([file, text]) =>
       [...text.matchAll(REQUIRED)].map(([, specifier]) => this.#resolve(specifier, file)),
     );
-    const programs = [...this.#texts.keys()].filter((file) => PROGRAM.test(file));
+    const programs = [...this.#texts.keys()].filter((file) => PROGRAM.test(file) && !ALONE.test(file));
     return [...new Set([...programs, ...required, ...this.#moreEntries])];
+  }
+
+  alone() {
+    return [...this.#texts.keys()].filter((file) => ALONE.test(file));
   }
 
   plugin() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -105,14 +105,32 @@ for (const [beginning, flags] of Object.entries({ 'its bundle': NODE_FLAGS, 'its
   });
 }
 
-test('a cluster that starts from its bundle reads no module from the sources, in no thread', async (t) => {
+test('a cluster that starts from its bundle reads no module from the sources, in no thread, also with a pod', async (t) => {
   const telling = ['--require', path.resolve(import.meta.dirname, '../support/tell-sources.mjs')];
   assert.match(help(telling).stderr, /SOURCE .*start-command/, 'the test can tell');
-  const { stderr } = await startAndStop(t, [...NODE_FLAGS, ...telling]);
-  assert.doesNotMatch(stderr, /SOURCE/);
+  const { stderr } = await startAndStop(t, [...NODE_FLAGS, ...TELLING, ...telling], (kubeconfig) => {
+    const kubectl = ['--kubeconfig', kubeconfig];
+    execFileSync('kubectl', [
+      ...kubectl,
+      'run',
+      'one',
+      '--image=app',
+      '--restart=Never',
+      '--command',
+      '--',
+      'sleep',
+      '1000',
+    ]);
+    execFileSync('kubectl', [...kubectl, 'wait', 'pod/one', '--for=condition=Ready', '--timeout=60s']);
+  });
+  assert.doesNotMatch(stderr, /SOURCE|LARGE/);
 });
 
-async function startAndStop(t: TestContext, flags: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+async function startAndStop(
+  t: TestContext,
+  flags: readonly string[],
+  meanwhile: (kubeconfig: string) => void = () => {},
+): Promise<{ stdout: string; stderr: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
   const args = [...flags, MAIN, 'start', '--json', '--port', '0', '--data-dir', folder];
   const child = spawn(process.execPath, args, { timeout: DEADLINE_MS });
@@ -125,7 +143,9 @@ async function startAndStop(t: TestContext, flags: readonly string[]): Promise<{
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();
-    if (stdout.includes('"event":"ready"')) child.kill('SIGTERM');
+    if (!stdout.includes('"event":"ready"')) return;
+    meanwhile(path.join(folder, 'kubeconfig'));
+    child.kill('SIGTERM');
   });
   const [code] = await once(child, 'close');
   assert.equal(code, 0, stderr);

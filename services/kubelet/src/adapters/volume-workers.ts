@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '@holdfast/platform';
+import { bundledModule } from '@holdfast/platform/sources';
 import { VolumeError } from '../domain/volume-files.ts';
 import type { Owner } from '../domain/volume-owner.ts';
 import { VOLUME_GROUP_MS, VOLUME_WORK_MS, VOLUME_WORKER_LINGER_MS, VOLUME_WORKERS_MAX } from '../limits.ts';
@@ -27,7 +28,8 @@ export interface VolumeWorkersDeps {
   readonly workersMax?: number;
 }
 
-const PROGRAM = fileURLToPath(new URL('./volume-worker-main.ts', import.meta.url));
+const SOURCE = new URL('./volume-worker-main.ts', import.meta.url);
+const PROGRAM = fileURLToPath(bundledModule(SOURCE) ?? SOURCE);
 const SMALL = ['--max-old-space-size=64', '--max-semi-space-size=1', '--v8-pool-size=0'] as const;
 
 /**

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HELPER_ENVIRONMENT, hasHelper, helper } from '../runtime/helpers.ts';
-import { writeProgram } from '../runtime/process/supervisor-launch.ts';
+import { copyJoined, writeProgram } from '../runtime/process/supervisor-launch.ts';
 import { NETWORK_TEST_MS } from './limits.ts';
 
 /**
@@ -89,6 +89,9 @@ function agentProgram(directory: string): string {
   const folder = join('pod-network', 'agent');
   if (!import.meta.url.endsWith('.ts')) return join(sources, folder, 'agent-main.js');
   const target = join(directory, 'program');
+  const program = join(target, folder, 'agent-main.mjs');
+  mkdirSync(dirname(program), { recursive: true, mode: 0o700 });
+  if (copyJoined(new URL('./agent/agent-main.ts', import.meta.url), program)) return program;
   const own = readdirSync(join(sources, folder))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .map((file) => join(folder, basename(file, '.ts')));
@@ -96,5 +99,5 @@ function agentProgram(directory: string): string {
     mkdirSync(dirname(join(target, name)), { recursive: true, mode: 0o700 });
     writeProgram(join(sources, `${name}.ts`), join(target, `${name}.mjs`));
   }
-  return join(target, folder, 'agent-main.mjs');
+  return program;
 }

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { describeError, OperatorError } from './errors.ts';
 import { nodeHttp, nodeHttps } from './http.ts';
 import type { Service } from './lifecycle.ts';
+import type { TlsPair } from './served-pair.ts';
 import { badSetting } from './setting-kinds.ts';
 
 export interface StatusAnswer {
@@ -20,7 +21,7 @@ export interface StatusServerOptions {
    * PEM texts. Without them the server uses HTTP and listens on loopback only: tokens must not cross a network in the
    * clear.
    */
-  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tls?: TlsPair | undefined;
   /** The settings that name these files, for error messages. */
   readonly tlsSettings?: string;
   answer(path: string, headers: IncomingHttpHeaders): StatusAnswer | Promise<StatusAnswer>;
@@ -29,6 +30,8 @@ export interface StatusServerOptions {
 export interface StatusServer extends Service {
   /** Known once the server listens. */
   readonly port: number;
+  /** Another certificate, for new connections of a server that has one. */
+  readonly renew: (pair: TlsPair) => void;
 }
 
 /** Serves health and metrics of a component. */
@@ -41,6 +44,9 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
     get port() {
       const bound = server?.address();
       return typeof bound === 'object' && bound !== null ? bound.port : port;
+    },
+    renew: (pair) => {
+      if (server instanceof nodeHttps().Server) server.setSecureContext(contextOf(pair));
     },
     start: async () => {
       const listening = Promise.withResolvers<void>();
@@ -75,8 +81,10 @@ function createFor(options: StatusServerOptions): Server {
   const answer = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response, options);
   const { tls } = options;
   if (tls === undefined) return nodeHttp().createServer(answer);
-  return nodeHttps().createServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, answer);
+  return nodeHttps().createServer(contextOf(tls), answer);
 }
+
+const contextOf = ({ certificate, key }: TlsPair) => ({ cert: certificate, key, minVersion: 'TLSv1.2' as const });
 
 async function serve(
   { url = '/', headers }: IncomingMessage,

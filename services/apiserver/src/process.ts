@@ -12,6 +12,7 @@ import {
   startAll,
 } from '@holdfast/platform';
 import { healthServers } from '@holdfast/platform/health-server';
+import { watchPair } from '@holdfast/platform/pair-watch';
 import { readAuthority, readPair, readSettingFile } from '@holdfast/platform/setting-files';
 import { storeLimits } from '@holdfast/platform/store-limit';
 import type { Store } from '@holdfast/store';
@@ -85,6 +86,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     api,
     ...publishing,
     https,
+    watchPair({ ...config.tls, pair, renew: https.renew, clock, log }),
     ...healthServers('API server', config.healthAddress, () => api.health()),
   ];
   const running = await startAll('apiserver-process', services, { clock, log });

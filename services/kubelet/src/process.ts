@@ -12,6 +12,7 @@ import {
   stopInReverse,
 } from '@holdfast/platform';
 import { healthServers } from '@holdfast/platform/health-server';
+import { watchPair } from '@holdfast/platform/pair-watch';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
 import { createCniDirectory } from './adapters/cni-directory.ts';
 import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
@@ -168,7 +169,10 @@ async function openServer(
     tls: { ...pair, clientCa },
   });
   await server.start();
-  return server;
+  const { clock, log } = deps;
+  const files = watchPair({ ...config, pair, renew: server.renew, clock, log });
+  await files.start();
+  return { ...server, stop: () => stopInReverse([server, files]) };
 }
 
 /** Only the one that is used is loaded. */

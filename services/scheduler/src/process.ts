@@ -4,6 +4,7 @@ import { openComponent } from '@holdfast/client/component-config';
 import { type Log, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
 import { healthServers } from '@holdfast/platform/health-server';
+import { watchPair } from '@holdfast/platform/pair-watch';
 import { readPair } from '@holdfast/platform/setting-files';
 import { createStatusAccess, type StatusAccessDeps } from './adapters/status-access.ts';
 import { createStatusServer } from './adapters/status-server.ts';
@@ -28,16 +29,18 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
 
 async function statusServers(
   settings: SchedulerSettings,
-  { scheduler, ...tools }: StatusAccessDeps & { readonly scheduler: Scheduler },
+  { scheduler, ...tools }: StatusAccessDeps & { readonly scheduler: Scheduler; readonly log: Log },
 ): Promise<readonly Service[]> {
   const { 'status-address': address, 'status-tls-cert-file': certFile, 'status-tls-key-file': keyFile } = settings;
   if (address === undefined) return [];
   const tls = certFile === undefined && keyFile === undefined ? undefined : await readTls(settings);
-  return [createStatusServer({ address, source: scheduler, access: createStatusAccess(tools), tls })];
+  const server = createStatusServer({ address, source: scheduler, access: createStatusAccess(tools), tls: tls?.pair });
+  return tls === undefined ? [server] : [server, watchPair({ ...tls, renew: server.renew, ...tools })];
 }
 
 /** One file without the other is a mistake and must not disable TLS. */
-function readTls(settings: SchedulerSettings): ReturnType<typeof readPair> {
+async function readTls(settings: SchedulerSettings) {
   const needed = requireSettings(settings, ['status-tls-cert-file', 'status-tls-key-file']);
-  return readPair(needed['status-tls-cert-file'], needed['status-tls-key-file']);
+  const [certFile, keyFile] = [needed['status-tls-cert-file'], needed['status-tls-key-file']];
+  return { certFile, keyFile, pair: await readPair(certFile, keyFile) };
 }

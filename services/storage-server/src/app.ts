@@ -1,4 +1,5 @@
 import { type Clock, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import type { VolumeBackend } from './backends/port.ts';
 import { createStorageMetrics } from './metrics.ts';
 import { VolumeServer } from './volume-server.ts';
@@ -7,7 +8,7 @@ import { Volumes } from './volumes.ts';
 export interface StorageServerDeps {
   readonly host: string;
   readonly port: number;
-  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tls?: TlsPair | undefined;
   readonly masterKey: string;
   readonly connectionsMax: number;
   readonly volumesMax: number;
@@ -24,6 +25,8 @@ export interface StorageServer extends Service {
   /** In Prometheus text format. */
   metrics(): string;
   isReady(): boolean;
+  /** Another certificate, for new connections of a server that has one. */
+  readonly renew: (pair: TlsPair) => void;
 }
 
 /** Serves volumes, each to the writers of its last attachment. */
@@ -38,6 +41,7 @@ export function createStorageServer(deps: StorageServerDeps): StorageServer {
     port: () => server.port(),
     metrics: () => metrics.render(),
     isReady: () => isReady,
+    renew: (pair) => server.renew(pair),
     start: async () => {
       await server.start();
       isReady = true;

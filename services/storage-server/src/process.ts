@@ -1,5 +1,6 @@
 import { createSystemClock, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
+import { watchPair } from '@holdfast/platform/pair-watch';
 import { readPair } from '@holdfast/platform/setting-files';
 import { createHealthServer } from '@holdfast/platform/status-server';
 import { createStorageServer } from './app.ts';
@@ -15,16 +16,17 @@ export async function startProcess({ settings }: StorageServerConfig, log: Log):
   const masterKey = await readMasterKey(keyFile);
   const tls = await readTls(settings);
   const { host, port } = settings;
+  const clock = createSystemClock();
   const server = createStorageServer({
     host,
     port,
-    tls,
+    tls: tls?.pair,
     masterKey,
     connectionsMax: settings['max-connections'],
     volumesMax: settings['max-volumes'],
     volumeBytesMax: settings['volume-size-mib'] * MIB,
     backend: openDirectoryBackend(directory),
-    clock: createSystemClock(),
+    clock,
     log,
   });
   await server.start();
@@ -41,11 +43,13 @@ export async function startProcess({ settings }: StorageServerConfig, log: Log):
             unready: 'the server does not listen yet',
           }),
         ];
-  for (const each of status) await each.start();
-  return { name: server.name, start: async () => {}, stop: () => stopInReverse([server, ...status]) };
+  const files = tls === undefined ? [] : [watchPair({ ...tls, renew: server.renew, clock, log })];
+  for (const each of [...files, ...status]) await each.start();
+  return { name: server.name, start: async () => {}, stop: () => stopInReverse([server, ...files, ...status]) };
 }
 
 async function readTls(settings: StorageServerSettings) {
-  const [certificate, key] = [settings['tls-cert-file'], settings['tls-key-file']];
-  return certificate === undefined || key === undefined ? undefined : readPair(certificate, key);
+  const [certFile, keyFile] = [settings['tls-cert-file'], settings['tls-key-file']];
+  if (certFile === undefined || keyFile === undefined) return undefined;
+  return { certFile, keyFile, pair: await readPair(certFile, keyFile) };
 }

@@ -1,6 +1,7 @@
 import { createServer as createPlainServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
 import { type Clock, describeError, type Log, OperatorError, type Service } from '@holdfast/platform';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import { BadRequest, RequestReader } from './domain/requests.ts';
 import { FailureLog } from './failure-log.ts';
 import { StaleToken } from './fenced-volume.ts';
@@ -13,7 +14,7 @@ export interface VolumeServerDeps {
   readonly host: string;
   readonly port: number;
   /** PEM texts. Absent: connections are not encrypted. */
-  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tls?: TlsPair | undefined;
   readonly connectionsMax: number;
   readonly volumeBytesMax: number;
   readonly volumes: Volumes;
@@ -53,10 +54,7 @@ export class VolumeServer implements Service {
     const server =
       tls === undefined
         ? createPlainServer(serve)
-        : createTlsServer(
-            { cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2', handshakeTimeout: OPEN_MS },
-            serve,
-          );
+        : createTlsServer({ ...contextOf(tls), handshakeTimeout: OPEN_MS }, serve);
     this.#server = server;
     server.maxConnections = connectionsMax;
     server.on('connection', (socket) => this.#follow(socket));
@@ -65,6 +63,11 @@ export class VolumeServer implements Service {
     server.on('error', (error) => listening.reject(notListening(host, port, error)));
     server.listen(port, host, listening.resolve);
     await listening.promise;
+  }
+
+  /** Another certificate, for new connections of a server that has one. */
+  renew(pair: TlsPair): void {
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext(contextOf(pair));
   }
 
   /** Requests that have begun end; their clients may not hear of it. */
@@ -153,6 +156,8 @@ export class VolumeServer implements Service {
     return { code: 'failed', text: 'the storage server could not do this; its log says why' };
   }
 }
+
+const contextOf = ({ certificate, key }: TlsPair) => ({ cert: certificate, key, minVersion: 'TLSv1.2' as const });
 
 function send(socket: Socket, { line, payload }: SessionAnswer): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -7,6 +7,7 @@ import { describeError } from '@holdfast/platform/errors';
 import type { Ids } from '@holdfast/platform/ids';
 import { InvariantViolation, invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import { fastify } from 'fastify';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { HEADERS_MAX, HTTP1_UNANSWERED_MAX, HTTP2_STREAMS_MAX } from '../limits.ts';
@@ -22,6 +23,7 @@ import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receiv
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
 import { plainHeaders, refusalOfHeaders } from './sent-headers.ts';
 import { answerStatus } from './status-answer.ts';
+import { contextOptions, type TlsTexts, useForNewConnections } from './tls-options.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 import { serveUpgrades } from './upgrades.ts';
 
@@ -37,13 +39,6 @@ export interface HttpsListenerDeps {
   readonly limits: HttpsLimits;
 }
 
-/** PEM texts. With `clientCa`, client certificates are requested and passed to the pipeline when they verify. */
-export interface TlsTexts {
-  readonly certificate: string;
-  readonly key: string;
-  readonly clientCa?: string;
-}
-
 export interface HttpsLimits extends ConnectionLimits, BodyLimits {
   /** An answer whose client takes nothing for this long is cut off. */
   readonly writeStallMs: number;
@@ -52,6 +47,8 @@ export interface HttpsLimits extends ConnectionLimits, BodyLimits {
 export interface HttpsListener {
   /** Rejects with the machine's error. */
   listen(): Promise<{ readonly host: string; readonly port: number }>;
+  /** Another certificate of this server, for new connections. Only after `listen`. */
+  renew(pair: TlsPair): void;
   /** Resolves when every answer was sent. */
   close(): Promise<void>;
 }
@@ -85,6 +82,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
       invariant(typeof first === 'object', 'the address of a server is known only after its start');
       return { host: first.address, port: first.port };
     },
+    renew: (pair) => useForNewConnections(server, { ...deps.tls, ...pair }),
     close: async () => {
       guard.stop();
       upgrades.stop();
@@ -115,8 +113,7 @@ interface Serving extends HttpsListenerDeps {
 }
 
 function createFastify(serving: Serving) {
-  const { limits, bodies } = serving;
-  const { certificate, key, clientCa } = serving.tls;
+  const { limits, bodies, tls } = serving;
   const refuse = (error: unknown, reply: Reply): void => {
     const status =
       error instanceof StatusError
@@ -131,15 +128,13 @@ function createFastify(serving: Serving) {
     http2: true,
     https: {
       allowHTTP1: true,
-      cert: certificate,
-      key,
-      minVersion: 'TLSv1.2',
+      ...contextOptions(tls),
       // Node sets this for HTTP/2 and for plain HTTP/1.1 servers, not for HTTP/1.1 beside HTTP/2: a watch event must not wait for the last one's receipt.
       noDelay: true,
       handshakeTimeout: limits.handshakeTimeoutMs,
       settings: { maxConcurrentStreams: HTTP2_STREAMS_MAX },
       maxHeaderListPairs: HEADERS_MAX,
-      ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+      ...(tls.clientCa === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
     },
     forceCloseConnections: true,
     exposeHeadRoutes: false,

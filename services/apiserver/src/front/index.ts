@@ -9,6 +9,7 @@ import {
   OperatorError,
   type Service,
 } from '@holdfast/platform';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import { startThread } from '@holdfast/platform/thread';
 import {
   BODY_BYTES_IN_FLIGHT_MAX,
@@ -25,10 +26,11 @@ import {
 } from '../limits.ts';
 import { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { Answering } from './answering.ts';
-import type { HttpsLimits, TlsTexts } from './https-listener.ts';
+import type { HttpsLimits } from './https-listener.ts';
 import type { Batch, FrontFigures, FrontMessage, PipelineMessage } from './messages.ts';
 import { carried, Outbox } from './outbox.ts';
 import type { FrontSetup } from './thread-main.ts';
+import type { TlsTexts } from './tls-options.ts';
 
 export { AnswersUnderWay } from '../turns/answers-under-way.ts';
 export type { HttpsLimits } from './https-listener.ts';
@@ -58,6 +60,8 @@ export const STANDARD_LIMITS: HttpsLimits = {
 export interface HttpsServer extends Service {
   /** The listen address, once started. */
   readonly address: () => { readonly host: string; readonly port: number };
+  /** Another certificate of this server, for new connections. It can be served. */
+  readonly renew: (pair: TlsPair) => void;
   /** The resource usage of clients. */
   readonly measure: () => Promise<FrontFigures>;
 }
@@ -76,6 +80,7 @@ export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
     start: () => (started ??= front.listen()),
     stop: () => (stopped ??= front.stop()),
     address: () => front.address(),
+    renew: (pair) => front.renew(pair),
     measure: () => front.measure(),
   };
 }
@@ -134,6 +139,10 @@ class Front {
   address(): { readonly host: string; readonly port: number } {
     invariant(this.#address !== undefined, 'the address of a server is known only after its start');
     return this.#address;
+  }
+
+  renew(pair: TlsPair): void {
+    this.#outbox.push({ kind: 'renew', pair });
   }
 
   async measure(): Promise<FrontFigures> {

@@ -1,3 +1,5 @@
+import type { TlsPair } from '@holdfast/platform/pair-watch';
+
 /**
  * Messages between the HTTP thread and the pipeline thread. A request ends with exactly one `answer`, `end` or `cut`;
  * messages that cross it, or arrive later, are ignored.
@@ -90,7 +92,11 @@ export type PipelineMessage =
   | (Head & { readonly kind: 'upgrade' })
   /** The number of consumed bytes of `data`. */
   | (About & { readonly kind: 'taken'; readonly bytes: number })
-  | (Carried & { readonly kind: 'listen' | 'stop' | 'measure' });
+  | ControlWish;
+
+/** What the front shall do. `renew`: another certificate of this server. */
+export type ControlWish = Carried &
+  ({ readonly kind: 'listen' | 'stop' | 'measure' } | { readonly kind: 'renew'; readonly pair: TlsPair });
 
 /** The messages of one transfer between the threads. */
 export interface Batch<M> {

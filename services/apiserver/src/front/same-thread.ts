@@ -2,7 +2,7 @@ import { createIds, createSystemClock, createSystemRandom, describeError, type S
 import { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { Answering } from './answering.ts';
 import { createHttpsListener } from './https-listener.ts';
-import { type HttpsServerDeps, notListening, STANDARD_LIMITS } from './index.ts';
+import { type HttpsServer, type HttpsServerDeps, notListening, STANDARD_LIMITS } from './index.ts';
 import type { FrontMessage, PipelineMessage } from './messages.ts';
 import { carried, Outbox } from './outbox.ts';
 import { RemotePipeline } from './remote-pipeline.ts';
@@ -10,6 +10,8 @@ import { RemotePipeline } from './remote-pipeline.ts';
 export interface SameThreadHttpsServer extends Service {
   /** The listen address, once started. */
   readonly address: () => { readonly host: string; readonly port: number };
+  /** As `HttpsServer.renew`. */
+  readonly renew: HttpsServer['renew'];
 }
 
 /**
@@ -53,6 +55,7 @@ export function createSameThreadHttpsServer(deps: HttpsServerDeps): SameThreadHt
       await listener.close();
       answering.abandon();
     },
+    renew: (pair) => listener.renew(pair),
     address: () => {
       if (address === undefined) throw new Error('the address of a server is known only after its start');
       return address;

@@ -6,10 +6,11 @@ import { invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
 import { createSystemRandom } from '@holdfast/platform/random';
 import { threadData } from '@holdfast/platform/thread-data';
-import { createHttpsListener, type HttpsLimits, type HttpsListener, type TlsTexts } from './https-listener.ts';
-import type { Batch, FrontFigures, FrontMessage, LogMessage, PipelineMessage } from './messages.ts';
+import { createHttpsListener, type HttpsLimits, type HttpsListener } from './https-listener.ts';
+import type { Batch, ControlWish, FrontFigures, FrontMessage, LogMessage, PipelineMessage } from './messages.ts';
 import { carried, Outbox } from './outbox.ts';
 import { RemotePipeline } from './remote-pipeline.ts';
+import type { TlsTexts } from './tls-options.ts';
 
 export interface FrontSetup {
   readonly host: string;
@@ -36,7 +37,7 @@ function main(): void {
   port.on('message', ({ messages, bytes }: Batch<PipelineMessage>) => {
     for (const message of messages) {
       if ('id' in message) pipeline.receive(message, carried(message, bytes));
-      else void obey(message.kind, { listener, outbox, port });
+      else void obey(message, { listener, outbox, port });
     }
     pipeline.received();
   });
@@ -48,12 +49,14 @@ interface Front {
   readonly port: MessagePort;
 }
 
-async function obey(wish: 'listen' | 'stop' | 'measure', { listener, outbox, port }: Front): Promise<void> {
-  switch (wish) {
+async function obey(wish: ControlWish, { listener, outbox, port }: Front): Promise<void> {
+  switch (wish.kind) {
     case 'listen':
       return outbox.push(await listen(listener));
     case 'measure':
       return outbox.push({ kind: 'figures', ...measure() });
+    case 'renew':
+      return listener.renew(wish.pair);
     case 'stop':
       await listener.close();
       outbox.push({ kind: 'stopped' });

@@ -8,6 +8,7 @@ import type { ApiHandler, ApiRequest, ApiResponse, Caller, HttpMethod } from '@h
 import { badRequest, StatusError } from '@holdfast/machinery';
 import { describeError, invariant, type Log, OperatorError, type Service } from '@holdfast/platform';
 import { nodeHttp } from '@holdfast/platform/http';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import { NODE_REQUEST_RECEIVE_MS } from '../limits.ts';
 import type { NodeAccess } from './node-access.ts';
 import { errorAnswer } from './node-api.ts';
@@ -20,12 +21,18 @@ export interface NodeServerDeps {
   /** 0 takes a free one; see `port()`. */
   readonly port: number;
   /** PEM texts. Client certificates count when `clientCa` signed them. */
-  readonly tls: { readonly certificate: string; readonly key: string; readonly clientCa: string };
+  readonly tls: NodeTls;
+}
+
+interface NodeTls extends TlsPair {
+  readonly clientCa: string;
 }
 
 export interface NodeServer extends Service {
   /** Once started. */
   port(): number;
+  /** Another certificate, for new connections. */
+  readonly renew: (pair: TlsPair) => void;
 }
 
 /** The node's own HTTPS port, for the API servers of a distributed cluster. */
@@ -33,12 +40,9 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
   const stopping = new AbortController();
   const open = new Set<Duplex>();
   const server = createServer({
-    cert: deps.tls.certificate,
-    key: deps.tls.key,
-    ca: deps.tls.clientCa,
+    ...contextOf(deps.tls),
     requestCert: true,
     rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
     requestTimeout: NODE_REQUEST_RECEIVE_MS,
   });
   server.on('request', (request, raw) => {
@@ -59,6 +63,7 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
   return {
     name: 'kubelet-https',
     start: () => listen(server, deps),
+    renew: (pair) => server.setSecureContext(contextOf({ ...deps.tls, ...pair })),
     stop: async () => {
       stopping.abort(new Error('the kubelet is stopping'));
       for (const socket of open) socket.destroy();
@@ -73,6 +78,13 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
     },
   };
 }
+
+const contextOf = ({ certificate, key, clientCa }: NodeTls) => ({
+  cert: certificate,
+  key,
+  ca: clientCa,
+  minVersion: 'TLSv1.2' as const,
+});
 
 function listen(server: Server, { host, port }: NodeServerDeps): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ import {
   volumeKey,
   volumeProof,
 } from '@holdfast/client/storage-server';
-import { createTestCertificate } from '@holdfast/client/testing';
+import { createTestCertificate, serialAt, serialOf } from '@holdfast/client/testing';
 import { createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
 import { createStorageServer, type StorageServer, type StorageServerDeps } from './app.ts';
 import { createMemoryBackend } from './backends/memory-backend.ts';
@@ -173,4 +173,12 @@ test('a writer of an earlier attachment that asks again and again is written to 
   for (let i = 0; i < 3; i++) await assert.rejects(old.flush(), refused('stale'));
   await assert.rejects(VolumeConnection.open(ticket('data', 3), clock), refused('stale'));
   assert.deepEqual(said, ['a writer of an earlier attachment was refused']);
+});
+
+test('a renewed certificate is served to new connections', async (t) => {
+  const [first, renewed] = [createTestCertificate(), createTestCertificate()];
+  const { server } = await serve(t, { tls: { certificate: first.certPem, key: first.keyPem } });
+  assert.equal(await serialAt(server.port()), serialOf(first));
+  server.renew({ certificate: renewed.certPem, key: renewed.keyPem });
+  assert.equal(await serialAt(server.port()), serialOf(renewed));
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import type { ApiHandler } from '@holdfast/client';
-import { createTestCertificate } from '@holdfast/client/testing';
+import { createTestCertificate, serialAt, serialOf } from '@holdfast/client/testing';
 import { createSilentLog } from '@holdfast/platform';
 import { createNodeApi } from './node-api.ts';
 import { createNodeServer } from './node-server.ts';
@@ -65,4 +65,15 @@ test('an exception in an answer is 500 for its client, and the node continues', 
   };
   const statuses = await ask(t, handle, ['/throws', '/unwritable', '/unencodable', '/shapeless', '/healthz']);
   assert.deepEqual(statuses, [500, 500, 500, 500, 200]);
+});
+
+test('a renewed certificate is served to new connections', async (t) => {
+  const [first, renewed] = [createTestCertificate(), createTestCertificate()];
+  const tls = { certificate: first.certPem, key: first.keyPem, clientCa: first.certPem };
+  const server = createNodeServer({ handle: nodeApi, access: async () => {}, log, host: '127.0.0.1', port: 0, tls });
+  await server.start();
+  t.after(() => server.stop());
+  assert.equal(await serialAt(server.port()), serialOf(first));
+  server.renew({ certificate: renewed.certPem, key: renewed.keyPem });
+  assert.equal(await serialAt(server.port()), serialOf(renewed));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { type TestContext, test } from 'node:test';
-import { createTestCertificate } from '@holdfast/client/testing';
+import { createTestCertificate, serialAt, serialOf } from '@holdfast/client/testing';
 import { PLACEMENT_API, type PlacementReport } from '@holdfast/client/why';
 import type { StatusQuestion, Verdict } from './status-access.ts';
 import { createStatusServer, type StatusServerDeps } from './status-server.ts';
@@ -122,4 +122,12 @@ test('an address that is reachable from other machines requires a certificate', 
   for (const open of ['0.0.0.0:10259', '10.0.0.1:10259', '[::]:10259'])
     assert.throws(() => create(open), /not be encrypted/);
   for (const own of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '1']) assert.ok(create(own));
+});
+
+test('a renewed certificate is served to new connections', async (t) => {
+  const [first, renewed] = [createTestCertificate(), createTestCertificate()];
+  const { server } = await serve(t, { tls: { certificate: first.certPem, key: first.keyPem } });
+  assert.equal(await serialAt(server.port), serialOf(first));
+  server.renew({ certificate: renewed.certPem, key: renewed.keyPem });
+  assert.equal(await serialAt(server.port), serialOf(renewed));
 });

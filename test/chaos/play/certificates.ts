@@ -12,19 +12,20 @@ export interface ServerIdentity {
   readonly key: string;
 }
 
-const filesIn = (stateFolder: string): readonly [certificate: string, key: string] => {
-  const folder = path.join(stateFolder, 'apiserver');
-  return [path.join(folder, 'server.crt'), path.join(folder, 'server.key')];
-};
+const filesIn = (folder: string): readonly [certificate: string, key: string] => [
+  path.join(folder, 'server.crt'),
+  path.join(folder, 'server.key'),
+];
 
-export function identityIn(stateFolder: string): ServerIdentity {
-  const [certificate, key] = filesIn(stateFolder);
+/** The one that all API servers started with. */
+export function goodIdentity(stateFolder: string): ServerIdentity {
+  const [certificate, key] = filesIn(path.join(stateFolder, 'apiserver'));
   return { certificate: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-/** In place: owner and mode stay. */
-export function putIdentity(stateFolder: string, { certificate, key }: ServerIdentity): void {
-  const [certificateFile, keyFile] = filesIn(stateFolder);
+/** Into the folder of one API server, in place: owner and mode stay. */
+export function putIdentity(folder: string, { certificate, key }: ServerIdentity): void {
+  const [certificateFile, keyFile] = filesIn(folder);
   writeFileSync(certificateFile, certificate);
   writeFileSync(keyFile, key);
 }

@@ -5,10 +5,11 @@ import { connect } from 'node:tls';
 import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from '../../support/wait.ts';
 import { addressesOf, docker, pidOf } from '../losses/faults.ts';
-import { apiServersOf } from '../support/compose-form.ts';
-import { expiredIdentity, identityIn, putIdentity } from './certificates.ts';
+import { apiServersOf, serviceOf } from '../support/compose-form.ts';
+import { expiredIdentity, goodIdentity, putIdentity } from './certificates.ts';
 import { moveClock } from './clocks.ts';
 import { addRules, containerOf } from './containers.ts';
+import { Holds } from './holds.ts';
 import type { Begin } from './users.ts';
 
 /** Docker's server of names in each container. */
@@ -33,34 +34,35 @@ export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expire
       await limit(String((await memoryOf(container)) + value * MEGABYTE));
       return () => limit(UNLIMITED);
     },
-    // All API servers read one folder: only the one that starts again takes what is there now.
     'expired-certificate': async (cluster, { target }) => {
-      const { stateFolder, form } = cluster;
-      const restart = () => docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target));
-      await inTurn(async () => {
-        const good = identityIn(stateFolder);
-        putIdentity(stateFolder, await expiredIdentity(stateFolder, apiServersOf(form)));
+      const container = containerOf(cluster, target);
+      const folder = cluster.filesOf(serviceOf(target));
+      const release = EXPIRED.hold([container]);
+      const renew = (): boolean => {
+        const isLast = release().length > 0;
+        if (isLast) putIdentity(folder, goodIdentity(cluster.stateFolder));
+        return isLast;
+      };
+      try {
+        putIdentity(folder, await expiredIdentity(cluster.stateFolder, apiServersOf(cluster.form)));
+        await docker('restart', '--time', STOP_SECONDS, container);
         // It reads its files some time after the engine has started it.
-        const container = containerOf(cluster, target);
-        try {
-          await restart();
-          await waitFor(`${target} to show an expired certificate`, shows(container, 'expired'), SHOWN_WITHIN_MS);
-        } finally {
-          putIdentity(stateFolder, good);
-        }
-      });
-      return () =>
-        inTurn(async () => {
-          await restart();
-          const container = containerOf(cluster, target);
-          // Without its store it does not come that far. The next one in turn must not wait for that.
-          await waitFor(`${target} to show its certificate`, shows(container, 'valid'), SHOWN_WITHIN_MS).catch(
-            () => {},
-          );
-        });
+        await waitFor(`${target} to show an expired certificate`, shows(container, 'expired'), SHOWN_WITHIN_MS);
+      } catch (error) {
+        renew();
+        throw error;
+      }
+      return async () => {
+        if (!renew()) return;
+        // No restart: it follows its files. Without its store it may not listen at all.
+        await waitFor(`${target} to show its certificate`, shows(container, 'valid'), SHOWN_WITHIN_MS).catch(() => {});
+      };
     },
     'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
   };
+
+/** The good one comes back with the end of the last step that has put an expired one there. */
+const EXPIRED = new Holds();
 
 const shows = (container: string, wanted: Validity) => (): Promise<boolean> =>
   validityOf(container).then(
@@ -82,15 +84,6 @@ async function validityOf(container: string): Promise<Validity> {
   } finally {
     socket.destroy();
   }
-}
-
-let turn: Promise<unknown> = Promise.resolve();
-
-/** One after the other: a server that starts must read its own certificate, and the good one has to stay. */
-function inTurn<T>(run: () => Promise<T>): Promise<T> {
-  const mine = turn.then(run, run);
-  turn = mine;
-  return mine;
 }
 
 /** What its processes have, and what the kernel keeps for them. */

@@ -29,8 +29,10 @@ export interface ComposeCluster extends AsyncDisposable {
   readonly servers: readonly string[];
   /** The address of the console on this machine. */
   readonly console: string;
-  /** A folder of this machine with the credentials of every service. */
+  /** A folder of this machine with the credentials of every service, as they were at the start. */
   readonly stateFolder: string;
+  /** The folder of this machine that one API server has as /etc/holdfast: no other reads its files. */
+  readonly filesOf: (apiServer: string) => string;
   /** A folder of this machine that every node sees as /shared. */
   readonly sharedFolder: string;
   /** Where the clocks of the containers are, when they have clocks of their own. */
@@ -78,8 +80,10 @@ export async function startComposeCluster(
   const ports: number[] = [];
   for (const _ of apiServersOf(form)) ports.push(await freePort());
   const consolePort = await freePort();
+  const filesOf = (apiServer: string): string => path.join(scratch, OWN_FILES, apiServer);
+  for (const apiServer of apiServersOf(form)) await mkdir(filesOf(apiServer), { recursive: true });
   const additions = path.join(scratch, 'additions.json');
-  await writeFile(additions, JSON.stringify({ services: additionsTo(form) }));
+  await writeFile(additions, JSON.stringify({ services: additionsTo(form, filesOf) }));
   const composeFiles = [...COMPOSE_FILES[form], additions, ...files];
   const environment = {
     ...settings,
@@ -145,6 +149,7 @@ export async function startComposeCluster(
       servers,
       console: `https://127.0.0.1:${consolePort}`,
       stateFolder: path.join(scratch, 'state'),
+      filesOf,
       sharedFolder,
       clocksFolder,
       disconnect: async (service, network = 'cluster') => {
@@ -189,13 +194,28 @@ export async function removeComposeClusters(): Promise<void> {
 /** On a machine that is short of cores a process takes longer to start than a user would wait. */
 const PATIENCE = { healthcheck: { start_period: '300s' } };
 
-function additionsTo(form: FormName): Readonly<Record<string, object>> {
+/** Below the scratch folder, and in the container that makes the files. */
+const OWN_FILES = 'apiservers';
+
+function additionsTo(form: FormName, filesOf: ComposeCluster['filesOf']): Readonly<Record<string, object>> {
   const names = [...storesOf(form), ...busesOf(form), ...mastersOf(form), 'console'];
   const node = { ...PATIENCE, networks: { cluster: { aliases: [ALL_NODES] } } };
+  const apiServer = (name: string): object => ({ ...PATIENCE, volumes: [`${filesOf(name)}:/etc/holdfast:ro`] });
   return Object.fromEntries([
+    ['setup', setupOf(form, filesOf)] as const,
     ...names.map((name) => [name, PATIENCE] as const),
+    ...apiServersOf(form).map((name) => [name, apiServer(name)] as const),
     ...nodesOf(form).map((name) => [name, node] as const),
   ]);
+}
+
+/** Every API server gets a copy of the folder that all share by default. A container makes it: owners and modes stay for any user of the test. */
+function setupOf(form: FormName, filesOf: ComposeCluster['filesOf']): object {
+  const copies = apiServersOf(form).map((name) => `cp -aT /state/apiserver /${OWN_FILES}/${name}`);
+  return {
+    command: ['sh', '-c', ['node services/holdfast/src/setup/main.ts', ...copies].join(' && ')],
+    volumes: apiServersOf(form).map((name) => `${filesOf(name)}:/${OWN_FILES}/${name}`),
+  };
 }
 
 /** Longer than any request may take: whoever gives up before cannot see that one hangs. */
@@ -218,7 +238,7 @@ async function connectAsAdmin(
 
 /** The containers' files belong to their users; a container can remove them for any user of the test. */
 async function removeScratch(scratch: string): Promise<void> {
-  const remove = ['sh', '-c', 'rm -rf /scratch/state /scratch/shared'];
+  const remove = ['sh', '-c', `rm -rf /scratch/state /scratch/shared /scratch/${OWN_FILES}`];
   await execute('docker', [
     'run',
     '--rm',

@@ -1,6 +1,5 @@
-# One image for every Holdfast service; docker-compose.yml says which one a container runs. Services start from their joined modules
-# (scripts/sources/bundle.mjs). The set-up runs from the TypeScript sources, which stay outside
-# node_modules, where Node strips types.
+# One image for every Holdfast service; docker-compose.yml says which one a container runs. Programs start from their joined modules
+# (scripts/sources/bundle.mjs). The TypeScript sources stay outside node_modules, where Node strips types.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning

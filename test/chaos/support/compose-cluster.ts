@@ -213,7 +213,11 @@ function additionsTo(form: FormName, filesOf: ComposeCluster['filesOf']): Readon
 function setupOf(form: FormName, filesOf: ComposeCluster['filesOf']): object {
   const copies = apiServersOf(form).map((name) => `cp -aT /state/apiserver /${OWN_FILES}/${name}`);
   return {
-    command: ['sh', '-c', ['node services/holdfast/src/setup/main.ts', ...copies].join(' && ')],
+    command: [
+      'sh',
+      '-c',
+      ['node --import=./scripts/sources/use.mjs services/holdfast/src/setup/main.ts', ...copies].join(' && '),
+    ],
     volumes: apiServersOf(form).map((name) => `${filesOf(name)}:/${OWN_FILES}/${name}`),
   };
 }

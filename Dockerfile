@@ -18,7 +18,7 @@ COPY . .
 RUN test -d node_modules/.pnpm || { node scripts/lock-pnpm.mjs /tmp/pnpm \
       && (cd /tmp/pnpm && npm ci --no-audit --no-fund --loglevel=error) \
       && export CI=true \
-      && NODE_ENV=development /tmp/pnpm/node_modules/.bin/pnpm install --frozen-lockfile --filter '@holdfast/console...' \
+      && NODE_ENV=development /tmp/pnpm/node_modules/.bin/pnpm install --frozen-lockfile --filter '{services/**}...' \
       && node services/console/src/server/bundle-main.ts services/console/built \
       && node scripts/sources/bundle.mjs --image \
       && /tmp/pnpm/node_modules/.bin/pnpm install --prod --frozen-lockfile --filter '{services/**}...' \

@@ -1,55 +1,92 @@
 // `bundle.mjs [ROOT] [--image]` joins the modules of every program below ROOT into a few large files, without types: a server
 // that starts from them compiles some 130 modules instead of a thousand. Packages stay where they are installed. The files are
 // used as long as no source has changed since (bundle-state.mjs).
-import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { FOLDER, isBundleFresh, MANIFEST, stateOf } from './bundle-state.mjs';
+import { FOLDER, isBundleFresh, isEqual, MANIFEST, publishedFolder, stateOf } from './bundle-state.mjs';
+import { isInUse } from './bundle-users.mjs';
 import { join, Sources } from './join.mjs';
 
 const OWN_ROOT = path.dirname(path.dirname(import.meta.dirname));
 /** Also read by a bundle: which packages there are, and this program. */
 const READ_BESIDE = ['pnpm-lock.yaml', 'scripts/sources/bundle.mjs', 'scripts/sources/join.mjs'];
-/** A file that is changed now may have the time of the kernel's last tick. */
+/** Two changes of a file within a tick of the kernel have the same time. */
 const COARSE_MS = 10;
 const TRIES = 3;
-/** A process that still runs loads modules on demand from the bundle that it began with. */
-const KEPT = 5;
+/** A program that has just begun may not have said yet which bundle it uses. */
+const KEPT = 3;
 
 /** Joins all programs below `root`. Returns false when a source changed meanwhile: then nothing is kept. */
 export async function buildBundle(root, { isInImage = false } = {}) {
   const startedAt = Date.now();
   const home = path.join(root, FOLDER);
   const folder = `${startedAt}-${process.pid}`;
-  const sources = new Sources(root, path.join(home, folder));
+  const target = path.join(home, folder);
   mkdirSync(home, { recursive: true });
-  const { programs, inputs } = await join(sources);
-  const files = [...inputs, ...sources.manifests(), ...READ_BESIDE];
-  const isStill = files.every((file) => changedAt(path.join(root, file)) < startedAt - COARSE_MS);
-  const states = files.map((file) => [file, ...stateOf(path.join(root, file), isInImage)]);
-  if (isStill) publish(home, { folder, isInImage, states, programs });
-  removeOld(home, isStill ? [] : [folder]);
-  return isStill;
+  let isPublished = false;
+  try {
+    const before = new Map(filesBelow(root).map((file) => [file, stateOf(path.join(root, file), false)]));
+    const sources = new Sources(root, target);
+    const { programs, inputs } = await join(sources);
+    const files = [...new Set([...inputs, ...sources.manifests(), ...READ_BESIDE])];
+    isPublished = files.every((file) => isStill(stateOf(path.join(root, file), false), before.get(file), startedAt));
+    const states = files.map((file) => [file, ...stateOf(path.join(root, file), isInImage)]);
+    if (isPublished) publish(home, { folder, isInImage, programs, states });
+  } finally {
+    if (!isPublished) remove(target);
+  }
+  removeOld(root);
+  return isPublished;
 }
 
-/** A file that is gone has just changed. */
-const changedAt = (file) => stateOf(file, false).at(-1) ?? Number.POSITIVE_INFINITY;
+/** All that a bundle can be made of. */
+function filesBelow(root) {
+  const sources = ['libs', 'services'].flatMap((group) =>
+    readdirSync(path.join(root, group), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap(({ name }) => [`${group}/${name}/package.json`, ...below(root, `${group}/${name}/src`)]),
+  );
+  return [...sources, ...READ_BESIDE];
+}
+
+function below(root, folder) {
+  if (statSync(path.join(root, folder), { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file));
+}
+
+function isStill(state, before, startedAt) {
+  const changedAt = state.at(-1) ?? startedAt;
+  return before !== undefined && isEqual(state, before) && Math.abs(changedAt - startedAt) >= COARSE_MS;
+}
 
 /** By a rename: another process reads the old manifest or the new one. */
 function publish(home, manifest) {
+  const target = path.join(home, manifest.folder);
+  writeFileSync(path.join(target, 'package.json'), '{"type":"module"}');
+  const outputs = readdirSync(target).map((name) => [name, statSync(path.join(target, name)).size]);
   const temporary = path.join(home, `${manifest.folder}.json`);
-  writeFileSync(temporary, JSON.stringify(manifest));
-  writeFileSync(path.join(home, manifest.folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(temporary, JSON.stringify({ ...manifest, outputs }));
   renameSync(temporary, path.join(home, MANIFEST));
 }
 
-function removeOld(home, failed) {
-  const folders = readdirSync(home).filter((name) => !name.endsWith('.json'));
-  const old = folders.toSorted().slice(0, -KEPT);
-  for (const name of [...old, ...failed]) rmSync(path.join(home, name), { recursive: true, force: true });
+/** A process that still runs loads modules on demand from the bundle that it began with. */
+function removeOld(root) {
+  const home = path.join(root, FOLDER);
+  const folders = readdirSync(home).filter((name) => !name.endsWith('.json') && name !== publishedFolder(root));
+  const old = folders.toSorted().slice(0, 1 - KEPT);
+  for (const name of old) if (!isInUse(path.join(home, name))) remove(path.join(home, name));
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** What another user has made stays. */
+function remove(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // It only takes room.
+  }
+}
+
+if (import.meta.main) {
   const [folder = OWN_ROOT] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
   const root = realpathSync(folder);
   const isInImage = process.argv.includes('--image');

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { markUse } from './bundle-users.mjs';
 
 /** From here on this program, and the programs of its threads, are those of the bundle. */
 export function useBundle({ root, folder, programs }, entry) {
@@ -10,6 +11,7 @@ export function useBundle({ root, folder, programs }, entry) {
     const program = path.relative(root, fileURLToPath(url));
     return Object.hasOwn(programs, program) ? pathToFileURL(path.join(folder, programs[program])) : undefined;
   };
+  markUse(folder);
   // For programs of threads (`bundledModule` of @holdfast/platform/sources).
   globalThis[Symbol.for('holdfast.bundled')] = bundled;
   const own = pathToFileURL(realpathSync(entry));

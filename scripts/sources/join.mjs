@@ -1,5 +1,5 @@
 // Joins the modules of programs into a few large files, without types. Packages stay where they are installed.
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -60,15 +60,13 @@ export class Sources {
     this.root = root;
     this.target = target;
     this.#moreEntries = moreEntries;
-    this.#rooms = ['libs', 'services'].flatMap((group) =>
-      readdirSync(path.join(root, group)).map((room) => `${group}/${room}`),
-    );
+    this.#rooms = roomsBelow(root);
     const files = this.#rooms.flatMap((room) => modulesBelow(root, `${room}/src`));
     this.#texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
   }
 
   manifests() {
-    return this.#rooms.map((room) => `${room}/package.json`);
+    return this.#rooms.map((room) => `${room}/package.json`).filter((file) => existsSync(path.join(this.root, file)));
   }
 
   /** Programs, and modules that are required where they are first used. */
@@ -131,8 +129,16 @@ export class Sources {
   }
 }
 
+/** A package keeps none of the manifests of its rooms. */
+function roomsBelow(root) {
+  const isRoom = (room) => existsSync(path.join(root, room, 'src'));
+  return ['libs', 'services']
+    .flatMap((group) => readdirSync(path.join(root, group)).map((room) => `${group}/${room}`))
+    .filter(isRoom);
+}
+
 function modulesBelow(root, folder) {
-  return readdirSync(path.join(root, folder), { recursive: true })
-    .filter((file) => /\.[jt]s$/.test(file) && !/\.(?:test|d)\.ts$/.test(file))
-    .map((file) => path.join(folder, file));
+  return readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.[jt]s$/.test(entry.name) && !/\.(?:test|d)\.ts$/.test(entry.name))
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -8,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -16,11 +18,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { eventually } from '@holdfast/platform/contract';
 
 const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts/sources');
 const JOINER = path.join(SCRIPTS, 'bundle.mjs');
 const DEADLINE_MS = 60_000;
-const KEPT = 5;
+const KEPT = 3;
+const BUILDS = KEPT + 2;
 /** A whole second, so that it can be set again. */
 const LONG_AGO = 1_700_000_000;
 
@@ -33,10 +37,17 @@ const later = createRequire(import.meta.url)('./later.ts') as typeof import('./l
 const demanded = await import('./demanded.ts');
 const beside: string = readFileSync(new URL('./beside.txt', import.meta.url), 'utf8');
 const isBundled: boolean = new Error().stack?.includes('.bundle') === true;
+if (process.env['STAYS'] !== undefined) {
+  console.log('begun');
+  for await (const _ of process.stdin);
+}
+const late = await import('./late.ts');
 console.log(JSON.stringify({
-  word, pack, beside, isBundled, counted: [later.counted(), demanded.counted(), count()],
+  word, late: late.text, pack, beside, isBundled, counted: [later.counted(), demanded.counted(), count()],
   folder: path.basename(path.dirname(import.meta.dirname)),
 }));`;
+/** Longer than a tick of the kernel. */
+const REST_MS = 50;
 const COUNTED = `import { count } from '@holdfast/one';\nexport const counted = (): number => count();`;
 
 /** A workspace of two rooms and a package, with the scripts that start its program. */
@@ -60,6 +71,7 @@ function workspace(t: TestContext) {
   write('services/two/src/main.ts', MAIN);
   write('services/two/src/later.ts', COUNTED);
   write('services/two/src/demanded.ts', COUNTED);
+  write('services/two/src/late.ts', `export const text: string = 'late';`);
   write('services/two/src/beside.txt', 'here');
   write('services/two/node_modules/pack/package.json', '{"name":"pack","main":"index.js"}');
   write('services/two/node_modules/pack/index.js', `module.exports = 'packed';`);
@@ -70,6 +82,7 @@ function workspace(t: TestContext) {
     at,
     write,
     join: (...flags: readonly string[]) => run([JOINER, root, ...flags]),
+    flags: flagsOf(root),
     start: () => start(root),
   };
 }
@@ -82,15 +95,20 @@ function run(args: readonly string[]): string {
 }
 
 function start(root: string): Record<string, unknown> {
-  const flags = ['--disable-warning=ExperimentalWarning', `--import=${path.join(root, 'scripts/sources/use.mjs')}`];
-  return JSON.parse(run([...flags, path.join(root, 'services/two/src/main.ts')]));
+  return JSON.parse(run(flagsOf(root)));
 }
+
+const flagsOf = (root: string): readonly string[] => [
+  '--disable-warning=ExperimentalWarning',
+  `--import=${path.join(root, 'scripts/sources/use.mjs')}`,
+  path.join(root, 'services/two/src/main.ts'),
+];
 
 interface Joiner {
   readonly buildBundle: (root: string) => Promise<boolean>;
 }
 
-const SAME = { pack: 'packed', beside: 'here', counted: [1, 2, 3], folder: 'two' };
+const SAME = { late: 'late', pack: 'packed', beside: 'here', counted: [1, 2, 3], folder: 'two' };
 
 test('a program runs the same from its bundle: one copy of each module, with the files beside their sources', (t) => {
   const { join, start: begin } = workspace(t);
@@ -132,28 +150,70 @@ test('in an image, whose files get new times of change on each machine, sources 
 test('a source that changes while its bundle is made leaves none behind', async (t) => {
   const { root, at, write } = workspace(t);
   const { buildBundle } = (await import(pathToFileURL(JOINER).href)) as Joiner;
+  const hasRested = (): boolean => Date.now() - statSync(at('pnpm-lock.yaml')).ctimeMs > REST_MS;
+  await eventually(hasRested, 'changes can be told from those before');
+  assert.equal(await buildBundle(root), true);
+  rmSync(at('.bundle'), { recursive: true });
   const building = buildBundle(root);
   write('libs/one/src/word.ts', `export const word: string = 'new';`);
   assert.equal(await building, false);
   assert.deepEqual(readdirSync(at('.bundle')), []);
 });
 
-test('processes that still run keep the bundle that they began with, and only old ones are removed', (t) => {
-  const { at, write, join } = workspace(t);
+test('a process that still runs keeps the bundle that it began with, and only old ones are removed', async (t) => {
+  const { at, write, join, flags } = workspace(t);
   join();
-  const [first = ''] = readdirSync(at('.bundle')).filter((name) => name !== 'manifest.json');
-  for (let change = 0; change < KEPT; change++) {
-    assert.equal(existsSync(at('.bundle', first)), true);
-    write('libs/one/src/word.ts', `export const word: string = '${'x'.repeat(change)}';`);
+  const [first = ''] = bundlesIn(at('.bundle'));
+  const child = spawn('env', ['STAYS=1', process.execPath, ...flags], { timeout: DEADLINE_MS });
+  t.after(() => child.kill('SIGKILL'));
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  await eventually(() => stdout === 'begun\n', 'the program runs');
+  const change = (length: number): void => {
+    write('services/two/src/late.ts', `export const text: string = '${'x'.repeat(length)}';`);
     join();
-  }
+  };
+  for (let length = 0; length < BUILDS; length++) change(length);
+  assert.equal(existsSync(at('.bundle', first)), true);
+  assert.equal(bundlesIn(at('.bundle')).length, KEPT + 1);
+  child.stdin.end();
+  await once(child, 'close');
+  assert.match(stdout, /"late":"late".*"isBundled":true/);
+  change(BUILDS);
   assert.equal(existsSync(at('.bundle', first)), false);
-  assert.equal(readdirSync(at('.bundle')).length, KEPT + 1);
 });
 
-test('a bundle that cannot be read is no bundle', (t) => {
-  const { write, join, start: begin } = workspace(t);
+test('the bundle that was made last is used, whatever the clock said when others were made', (t) => {
+  const { at, join, start: begin } = workspace(t);
+  for (let made = 0; made < BUILDS; made++) mkdirSync(at('.bundle', `9999999999999-${made}`), { recursive: true });
   join();
-  write('.bundle/manifest.json', '{');
-  assert.deepEqual(begin(), { ...SAME, word: 'old', isBundled: false });
+  assert.equal(begin()['isBundled'], true);
 });
+
+for (const [what, spoil] of Object.entries<(folder: string, home: string) => void>({
+  'whose folder is gone': (folder) => rmSync(folder, { recursive: true }),
+  'with an empty program': (folder) => writeFileSync(path.join(folder, 'services.two.src.main.js'), ''),
+  'with half a manifest': (_, home) => writeFileSync(path.join(home, 'manifest.json'), '{'),
+  'with an empty manifest': (_, home) => writeFileSync(path.join(home, 'manifest.json'), '{}'),
+})) {
+  test(`a bundle ${what} is no bundle, and is made again`, (t) => {
+    const { at, join, start: begin } = workspace(t);
+    join();
+    const [folder = ''] = bundlesIn(at('.bundle'));
+    spoil(at('.bundle', folder), at('.bundle'));
+    assert.deepEqual(begin(), { ...SAME, word: 'old', isBundled: false });
+    join();
+    assert.deepEqual(begin(), { ...SAME, word: 'old', isBundled: true });
+  });
+}
+
+test('what is no room, and what is no file of one, does not hinder', (t) => {
+  const { at, write, join, start: begin } = workspace(t);
+  mkdirSync(at('libs/gone/node_modules'), { recursive: true });
+  write('libs/.DS_Store', '');
+  symlinkSync('nobody@nowhere', at('libs/one/src/.#word.ts'));
+  join();
+  assert.equal(begin()['isBundled'], true);
+});
+
+const bundlesIn = (home: string): readonly string[] => readdirSync(home).filter((name) => !name.endsWith('.json'));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { createSystemClock } from './clock.ts';
 import { eventually } from './contract/index.ts';
 import { createSilentLog, type Log, type LogFields } from './log.ts';
-import { PAIR_LOOK_INTERVAL_MS, type TlsPair, watchPair } from './pair-watch.ts';
+import { PAIR_LOOK_INTERVAL_MS, PAIR_STOP_MS, type TlsPair, watchPair } from './pair-watch.ts';
 import { createVirtualClock } from './testing/index.ts';
 import { createPair } from './testing/pair.ts';
 
@@ -14,7 +15,7 @@ const DAY_MS = 86_400_000;
 const LONG_AGO_MS = 1_577_836_800_000;
 
 interface Said {
-  readonly level: 'info' | 'warn';
+  readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: LogFields;
 }
@@ -26,7 +27,7 @@ function recordingLog(): { readonly log: Log; readonly said: Said[] } {
     (message: string, fields: LogFields = {}) => {
       said.push({ level, message, fields });
     };
-  return { said, log: { ...createSilentLog(), info: at('info'), warn: at('warn') } };
+  return { said, log: { ...createSilentLog(), info: at('info'), warn: at('warn'), error: at('error') } };
 }
 
 async function follow(t: TestContext, startMs = LONG_AGO_MS) {
@@ -42,14 +43,19 @@ async function follow(t: TestContext, startMs = LONG_AGO_MS) {
   const clock = createVirtualClock(startMs);
   const { log, said } = recordingLog();
   const renewals: TlsPair[] = [];
-  const watch = watchPair({ certFile, keyFile, pair, renew: (to) => renewals.push(to), clock, log });
+  const server = { refuses: false };
+  const renew = (to: TlsPair): void => {
+    if (server.refuses) throw new Error('no');
+    renewals.push(to);
+  };
+  const watch = watchPair({ certFile, keyFile, pair, renew, clock, log });
   t.after(() => watch.stop());
   await watch.start();
   const look = async (): Promise<void> => {
     await clock.advance(PAIR_LOOK_INTERVAL_MS);
     await eventually(() => clock.pendingTimers() === 1, 'the look is over');
   };
-  return { put, pair, clock, said, renewals, watch, look };
+  return { put, pair, keyFile, clock, said, renewals, server, watch, look };
 }
 
 test('a renewed pair is taken once, when both files are there, and the end of its validity is told', async (t) => {
@@ -109,4 +115,28 @@ test('a watch that is stopped during a look takes nothing', async (t) => {
   clock.skip(PAIR_LOOK_INTERVAL_MS);
   await watch.stop();
   assert.deepEqual([renewals, clock.pendingTimers()], [[], 0]);
+});
+
+test('a server that refuses a pair keeps the one before, and is asked again', async (t) => {
+  const { put, said, renewals, server, look } = await follow(t);
+  const renewed = createPair();
+  put(renewed);
+  server.refuses = true;
+  await look();
+  assert.deepEqual([renewals, said.map(({ level }) => level)], [[], ['error']]);
+  server.refuses = false;
+  await look();
+  assert.deepEqual(renewals, [renewed]);
+});
+
+test('a stop does not wait for a file that does not answer', async (t) => {
+  const { watch, clock, keyFile } = await follow(t);
+  rmSync(keyFile);
+  execFileSync('mkfifo', [keyFile]);
+  clock.skip(PAIR_LOOK_INTERVAL_MS);
+  const stopped = watch.stop();
+  await clock.advance(PAIR_STOP_MS);
+  await stopped;
+  // Opens the other end, so that the thread that waits for it is free.
+  writeFileSync(keyFile, '');
 });

@@ -9,6 +9,8 @@ export type { TlsPair } from './served-pair.ts';
 
 /** A renewed certificate is served after this time at most. Kubernetes looks once a minute; two small files cost little. */
 export const PAIR_LOOK_INTERVAL_MS = 10_000;
+/** A stop waits no longer for a look: the files may lie on a file system that does not answer. */
+export const PAIR_STOP_MS = 1000;
 
 export interface PairWatchOptions {
   readonly certFile: string;
@@ -20,6 +22,8 @@ export interface PairWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+type Taken = Extract<PairDecision, { readonly do: 'take' }>;
 
 /** Follows the files of a server's certificate and key while it serves: a renewal needs no restart. Start it after the server. */
 export function watchPair(options: PairWatchOptions): Service {
@@ -47,7 +51,10 @@ class PairWatch {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    await this.#look;
+    const late = Promise.withResolvers<void>();
+    const patience = this.#options.clock.timer(PAIR_STOP_MS, late.resolve);
+    await Promise.race([this.#look, late.promise]);
+    patience.cancel();
   }
 
   #next(): Timer {
@@ -66,12 +73,9 @@ class PairWatch {
   }
 
   #apply(decision: PairDecision): void {
-    const { log, certFile, renew } = this.#options;
+    const { log, certFile } = this.#options;
     if (decision.do === 'take') {
-      this.#served = decision.pair;
-      this.#suspicion = undefined;
-      renew(decision.pair);
-      this.#tellTaken(decision);
+      this.#take(decision);
       return;
     }
     this.#suspicion = decision.suspicion;
@@ -83,7 +87,21 @@ class PairWatch {
     });
   }
 
-  #tellTaken({ endsMs, hasExpired }: Extract<PairDecision, { readonly do: 'take' }>): void {
+  /** A server that refuses it goes on with the one before, and is asked again. */
+  #take(decision: Taken): void {
+    const { log, certFile: file, renew } = this.#options;
+    this.#suspicion = undefined;
+    try {
+      renew(decision.pair);
+    } catch (error) {
+      log.error('the server refuses the renewed certificate, and the one before stays', { file, error });
+      return;
+    }
+    this.#served = decision.pair;
+    this.#tellTaken(decision);
+  }
+
+  #tellTaken({ endsMs, hasExpired }: Taken): void {
     const { log, certFile: file } = this.#options;
     const validUntil = formatTime(endsMs);
     log.info('new connections get the renewed certificate', { file, validUntil });

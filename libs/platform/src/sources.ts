@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 
 /**
@@ -12,9 +12,9 @@ export function javascriptOf(file: URL): string {
   return typeof text === 'string' ? text : stripTypeScriptTypes(readFileSync(file, 'utf8'));
 }
 
-/** The program in the bundle that this process began with (scripts/sources), for a thread. */
+/** The program in the bundle that this process began with (scripts/sources), unless that was removed meanwhile. */
 export function bundledModule(file: URL): URL | undefined {
   const find: unknown = Reflect.get(globalThis, Symbol.for('holdfast.bundled'));
   const found: unknown = typeof find === 'function' ? find(file) : undefined;
-  return found instanceof URL ? found : undefined;
+  return found instanceof URL && existsSync(found) ? found : undefined;
 }

@@ -4,6 +4,7 @@ import { describeError } from '@holdfast/platform/errors';
 import { createIds } from '@holdfast/platform/ids';
 import { invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
+import type { TlsPair } from '@holdfast/platform/pair-watch';
 import { createSystemRandom } from '@holdfast/platform/random';
 import { threadData } from '@holdfast/platform/thread-data';
 import { createHttpsListener, type HttpsLimits, type HttpsListener } from './https-listener.ts';
@@ -37,7 +38,7 @@ function main(): void {
   port.on('message', ({ messages, bytes }: Batch<PipelineMessage>) => {
     for (const message of messages) {
       if ('id' in message) pipeline.receive(message, carried(message, bytes));
-      else void obey(message, { listener, outbox, port });
+      else void obey(message, { listener, outbox, port, log });
     }
     pipeline.received();
   });
@@ -47,16 +48,26 @@ interface Front {
   readonly listener: HttpsListener;
   readonly outbox: Outbox<FrontMessage>;
   readonly port: MessagePort;
+  readonly log: Log;
 }
 
-async function obey(wish: ControlWish, { listener, outbox, port }: Front): Promise<void> {
+/** A listener that refuses it goes on with the one before. */
+function renew(listener: HttpsListener, pair: TlsPair, log: Log): void {
+  try {
+    listener.renew(pair);
+  } catch (error) {
+    log.error('the server refuses the renewed certificate, and the one before stays', { error });
+  }
+}
+
+async function obey(wish: ControlWish, { listener, outbox, port, log }: Front): Promise<void> {
   switch (wish.kind) {
     case 'listen':
       return outbox.push(await listen(listener));
     case 'measure':
       return outbox.push({ kind: 'figures', ...measure() });
     case 'renew':
-      return listener.renew(wish.pair);
+      return renew(listener, wish.pair, log);
     case 'stop':
       await listener.close();
       outbox.push({ kind: 'stopped' });

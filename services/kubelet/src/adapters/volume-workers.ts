@@ -28,8 +28,7 @@ export interface VolumeWorkersDeps {
   readonly workersMax?: number;
 }
 
-const SOURCE = new URL('./volume-worker-main.ts', import.meta.url);
-const PROGRAM = fileURLToPath(bundledModule(SOURCE) ?? SOURCE);
+const PROGRAM = new URL('./volume-worker-main.ts', import.meta.url);
 const SMALL = ['--max-old-space-size=64', '--max-semi-space-size=1', '--v8-pool-size=0'] as const;
 
 /**
@@ -129,7 +128,7 @@ class VolumeWorker {
   isAlive = true;
 
   constructor() {
-    this.#child = fork(PROGRAM, {
+    this.#child = fork(fileURLToPath(bundledModule(PROGRAM) ?? PROGRAM), {
       execArgv: [...SMALL],
       env: { ...HELPER_ENVIRONMENT },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

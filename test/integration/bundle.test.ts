@@ -154,8 +154,13 @@ test('a source that changes while its bundle is made leaves none behind', async 
   await eventually(hasRested, 'changes can be told from those before');
   assert.equal(await buildBundle(root), true);
   rmSync(at('.bundle'), { recursive: true });
-  const building = buildBundle(root);
   write('libs/one/src/word.ts', `export const word: string = 'new';`);
+  assert.equal(await buildBundle(root), false, 'a change of this tick may have come before or after a reading');
+  await eventually(() => Date.now() - statSync(at('libs/one/src/word.ts')).ctimeMs > REST_MS, 'that is over');
+  const building = buildBundle(root);
+  const begunAt = Date.now();
+  while (Date.now() < begunAt + REST_MS);
+  write('libs/one/src/word.ts', `export const word: string = 'newer';`);
   assert.equal(await building, false);
   assert.deepEqual(readdirSync(at('.bundle')), []);
 });
@@ -179,6 +184,9 @@ test('a process that still runs keeps the bundle that it began with, and only ol
   child.stdin.end();
   await once(child, 'close');
   assert.match(stdout, /"late":"late".*"isBundled":true/);
+  const isMark = (name: string): boolean => name.startsWith('used-');
+  assert.deepEqual(readdirSync(at('.bundle', first)).filter(isMark), []);
+  write(`.bundle/${first}/used-${child.pid}`, '');
   change(BUILDS);
   assert.equal(existsSync(at('.bundle', first)), false);
 });

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSystemClock } from './clock.ts';
 import { eventually } from './contract/index.ts';
+import { nextTurn } from './event-loop.ts';
 import { createSilentLog, type Log, type LogFields } from './log.ts';
-import { PAIR_LOOK_INTERVAL_MS, PAIR_STOP_MS, type TlsPair, watchPair } from './pair-watch.ts';
+import { PAIR_LOOK_INTERVAL_MS, type TlsPair, watchPair } from './pair-watch.ts';
 import { createVirtualClock } from './testing/index.ts';
 import { createPair } from './testing/pair.ts';
 
@@ -110,12 +112,22 @@ test('a stopped watch looks no more', async (t) => {
 });
 
 test('a watch that is stopped during a look takes nothing', async (t) => {
-  const { put, renewals, watch, clock } = await follow(t);
-  put(createPair());
+  const { put, renewals, watch, clock, keyFile } = await follow(t);
+  const renewed = createPair();
+  put(renewed);
+  rmSync(keyFile);
+  execFileSync('mkfifo', [keyFile]);
   clock.skip(PAIR_LOOK_INTERVAL_MS);
   await watch.stop();
+  // The look goes on when the key has been written.
+  const keyRead = once(createWriteStream(keyFile).end(renewed.key), 'close');
+  await keyRead;
+  for (let turn = 0; turn < LOOK_TURNS; turn++) await nextTurn();
   assert.deepEqual([renewals, clock.pendingTimers()], [[], 0]);
 });
+
+/** More than a look takes behind its last file. */
+const LOOK_TURNS = 50;
 
 test('a server that refuses a pair keeps the one before, and is asked again', async (t) => {
   const { put, said, renewals, server, look } = await follow(t);
@@ -134,9 +146,7 @@ test('a stop does not wait for a file that does not answer', async (t) => {
   rmSync(keyFile);
   execFileSync('mkfifo', [keyFile]);
   clock.skip(PAIR_LOOK_INTERVAL_MS);
-  const stopped = watch.stop();
-  await clock.advance(PAIR_STOP_MS);
-  await stopped;
+  await watch.stop();
   // Opens the other end, so that the thread that waits for it is free.
   writeFileSync(keyFile, '');
 });

@@ -9,8 +9,6 @@ export type { TlsPair } from './served-pair.ts';
 
 /** A renewed certificate is served after this time at most. Kubernetes looks once a minute; two small files cost little. */
 export const PAIR_LOOK_INTERVAL_MS = 10_000;
-/** A stop waits no longer for a look: the files may lie on a file system that does not answer. */
-export const PAIR_STOP_MS = 1000;
 
 export interface PairWatchOptions {
   readonly certFile: string;
@@ -28,7 +26,7 @@ type Taken = Extract<PairDecision, { readonly do: 'take' }>;
 /** Follows the files of a server's certificate and key while it serves: a renewal needs no restart. Start it after the server. */
 export function watchPair(options: PairWatchOptions): Service {
   const watch = new PairWatch(options);
-  return { name: 'certificate files', start: async () => watch.start(), stop: () => watch.stop() };
+  return { name: 'certificate files', start: async () => watch.start(), stop: async () => watch.stop() };
 }
 
 class PairWatch {
@@ -36,7 +34,6 @@ class PairWatch {
   #served: TlsPair;
   #suspicion: Suspicion | undefined;
   #timer: Timer | undefined;
-  #look: Promise<void> = Promise.resolve();
   #isStopped = false;
 
   constructor(options: PairWatchOptions) {
@@ -48,19 +45,14 @@ class PairWatch {
     this.#timer ??= this.#next();
   }
 
-  async stop(): Promise<void> {
+  /** Does not wait for a look that is under way: the files may lie on a file system that does not answer. */
+  stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
-    const late = Promise.withResolvers<void>();
-    const patience = this.#options.clock.timer(PAIR_STOP_MS, late.resolve);
-    await Promise.race([this.#look, late.promise]);
-    patience.cancel();
   }
 
   #next(): Timer {
-    return this.#options.clock.timer(PAIR_LOOK_INTERVAL_MS, () => {
-      this.#look = this.#lookOnce();
-    });
+    return this.#options.clock.timer(PAIR_LOOK_INTERVAL_MS, () => void this.#lookOnce());
   }
 
   async #lookOnce(): Promise<void> {

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { createSystemClock } from '@holdfast/platform/clock';
 import { eventually } from '@holdfast/platform/contract';
 
 const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts/sources');
@@ -46,6 +47,7 @@ console.log(JSON.stringify({
   word, late: late.text, pack, beside, isBundled, counted: [later.counted(), demanded.counted(), count()],
   folder: path.basename(path.dirname(import.meta.dirname)),
 }));`;
+const clock = createSystemClock();
 /** Longer than a tick of the kernel. */
 const REST_MS = 50;
 const COUNTED = `import { count } from '@holdfast/one';\nexport const counted = (): number => count();`;
@@ -150,16 +152,16 @@ test('in an image, whose files get new times of change on each machine, sources 
 test('a source that changes while its bundle is made leaves none behind', async (t) => {
   const { root, at, write } = workspace(t);
   const { buildBundle } = (await import(pathToFileURL(JOINER).href)) as Joiner;
-  const hasRested = (): boolean => Date.now() - statSync(at('pnpm-lock.yaml')).ctimeMs > REST_MS;
+  const hasRested = (): boolean => clock.now() - statSync(at('pnpm-lock.yaml')).ctimeMs > REST_MS;
   await eventually(hasRested, 'changes can be told from those before');
   assert.equal(await buildBundle(root), true);
   rmSync(at('.bundle'), { recursive: true });
   write('libs/one/src/word.ts', `export const word: string = 'new';`);
   assert.equal(await buildBundle(root), false, 'a change of this tick may have come before or after a reading');
-  await eventually(() => Date.now() - statSync(at('libs/one/src/word.ts')).ctimeMs > REST_MS, 'that is over');
+  await eventually(() => clock.now() - statSync(at('libs/one/src/word.ts')).ctimeMs > REST_MS, 'that is over');
   const building = buildBundle(root);
-  const begunAt = Date.now();
-  while (Date.now() < begunAt + REST_MS);
+  const begunAt = clock.now();
+  while (clock.now() < begunAt + REST_MS);
   write('libs/one/src/word.ts', `export const word: string = 'newer';`);
   assert.equal(await building, false);
   assert.deepEqual(readdirSync(at('.bundle')), []);

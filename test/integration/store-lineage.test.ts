@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -150,6 +150,12 @@ describe('data that went back', { concurrency: true }, () => {
       await createPods(store, 'a');
       await cp(join(directory, 'store.sqlite'), copy);
       await createPods(store, 'b');
+      // A copy during its own write would look like that write.
+      const modified = async (file: string): Promise<number> => (await stat(join(directory, file))).mtimeMs;
+      const isIdle = async () => (await modified('store.sqlite')) >= (await modified('store.sqlite-wal'));
+      await eventually(isIdle, 'an idle store copies its log into the file');
+      // Its thread does one thing after the other.
+      await store.compact(1);
       await replace(copy, join(directory, 'store.sqlite'));
       await assert.rejects(createPods(store, 'c'), /replaced or written by another program/);
       await assertHalted(store, /replaced or written by another program/);

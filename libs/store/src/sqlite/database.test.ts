@@ -1,19 +1,25 @@
 import { strict as assert } from 'node:assert';
+import { copyFileSync, renameSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { ChangeDatabase, CommitError, isInDoubt } from './database.ts';
+import { ChangeDatabase, CommitError, DATABASE_FILE, FilesReplaced, isInDoubt } from './database.ts';
 import type { ChangeRow } from './protocol.ts';
 
 async function openDatabase(t: TestContext): Promise<ChangeDatabase> {
+  return (await openFile(t)).database;
+}
+
+async function openFile(t: TestContext): Promise<{ readonly database: ChangeDatabase; readonly file: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   const database = ChangeDatabase.open({ directory, incarnation: 'test' });
   t.after(async () => {
     database.close();
     await rm(directory, { recursive: true, force: true });
   });
-  return database;
+  return { database, file: join(directory, DATABASE_FILE) };
 }
 
 function row(revision: number, change: Partial<ChangeRow> = {}): ChangeRow {
@@ -44,6 +50,21 @@ test('a group that fails in the middle is rolled back, and the outcome is certai
   assert.deepEqual(database.rowsAfter(0, 10), [row(1), row(2)]);
   database.commit([row(3)]);
   assert.equal(database.rowsAfter(2, 10).length, 1);
+});
+
+test('an older copy that is moved over the file while a checkpoint is synced is found by the next write', async (t) => {
+  const { database, file } = await openFile(t);
+  database.commit([row(1)]);
+  database.checkpoint();
+  copyFileSync(file, `${file}-older`);
+  database.commit([row(2)]);
+  const exec = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
+    exec.mock.restore();
+    this.exec(sql);
+    renameSync(`${file}-older`, file);
+  });
+  database.checkpoint();
+  assert.throws(() => database.assertOwnFiles(), FilesReplaced);
 });
 
 test('a start reads all rows once, a few at a time, with the bytes of their texts', async (t) => {

@@ -11,7 +11,8 @@ const ABSENT: FileState = { inode: undefined, size: undefined, modifiedNs: undef
 
 /**
  * Detects that another process replaced or wrote the files of an open database, such as a restored backup. SQLite keeps
- * its lock on the file it opened and would continue to write to it, even when the name leads to another file.
+ * its lock on the file it opened and would continue to write to it, even when the name leads to another file. What somebody writes
+ * into the same file during a write of ours looks like ours and is not found.
  */
 export class FileWatch {
   readonly #files: readonly string[];
@@ -22,9 +23,14 @@ export class FileWatch {
     this.remember();
   }
 
-  /** Accepts the current files as ours. Call it after each operation that may write. */
+  /** Accepts the current files as ours, unless another file has taken the place of one. Call it after each operation that may write. */
   remember(): void {
-    this.#left = this.#files.map(stateOf);
+    const now = this.#files.map(stateOf);
+    const isReplaced = ({ inode }: FileState, index: number): boolean => {
+      const before = this.#left[index]?.inode;
+      return before !== undefined && before !== inode;
+    };
+    if (!now.some(isReplaced)) this.#left = now;
   }
 
   /** Returns the first file that changed since `remember`. */

@@ -1,11 +1,11 @@
 // `bundle.mjs [ROOT] [--image]` joins the modules of every program below ROOT into a few large files, without types: a server
 // that starts from them compiles some 130 modules instead of a thousand. Packages stay where they are installed. The files are
 // used as long as no source has changed since (bundle-state.mjs).
-import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { FOLDER, isBundleFresh, isEqual, MANIFEST, publishedFolder, stateOf } from './bundle-state.mjs';
 import { isInUse } from './bundle-users.mjs';
-import { join, Sources } from './join.mjs';
+import { join, manifestOf, modulesOf, roomsBelow, Sources } from './join.mjs';
 
 const OWN_ROOT = path.dirname(path.dirname(import.meta.dirname));
 /** Also read by a bundle: which packages there are, and this program. */
@@ -28,31 +28,25 @@ export async function buildBundle(root, { isInImage = false } = {}) {
     const before = new Map(filesBelow(root).map((file) => [file, stateOf(path.join(root, file), false)]));
     const sources = new Sources(root, target);
     const { programs, inputs } = await join(sources);
-    const files = [...new Set([...inputs, ...sources.manifests(), ...READ_BESIDE])];
+    const manifests = roomsBelow(root)
+      .map(manifestOf)
+      .filter((file) => existsSync(path.join(root, file)));
+    const files = [...new Set([...inputs, ...manifests, ...READ_BESIDE])];
     isPublished = files.every((file) => isStill(stateOf(path.join(root, file), false), before.get(file), startedAt));
     const states = files.map((file) => [file, ...stateOf(path.join(root, file), isInImage)]);
     if (isPublished) publish(home, { folder, isInImage, programs, states });
   } finally {
-    if (!isPublished) remove(target);
+    if (!isPublished) removeUnused(target);
   }
   removeOld(root);
   return isPublished;
 }
 
 /** All that a bundle can be made of. */
-function filesBelow(root) {
-  const sources = ['libs', 'services'].flatMap((group) =>
-    readdirSync(path.join(root, group), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .flatMap(({ name }) => [`${group}/${name}/package.json`, ...below(root, `${group}/${name}/src`)]),
-  );
-  return [...sources, ...READ_BESIDE];
-}
-
-function below(root, folder) {
-  if (statSync(path.join(root, folder), { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file));
-}
+const filesBelow = (root) => [
+  ...roomsBelow(root).flatMap((room) => [manifestOf(room), ...modulesOf(root, room)]),
+  ...READ_BESIDE,
+];
 
 function isStill(state, before, startedAt) {
   const changedAt = state.at(-1) ?? startedAt;
@@ -74,13 +68,13 @@ function removeOld(root) {
   const home = path.join(root, FOLDER);
   const folders = readdirSync(home).filter((name) => !name.endsWith('.json') && name !== publishedFolder(root));
   const old = folders.toSorted().slice(0, 1 - KEPT);
-  for (const name of old) if (!isInUse(path.join(home, name))) remove(path.join(home, name));
+  for (const name of old) removeUnused(path.join(home, name));
 }
 
-/** What another user has made stays. */
-function remove(folder) {
+/** What another user has made stays, and another builder may remove it at the same time. */
+function removeUnused(folder) {
   try {
-    rmSync(folder, { recursive: true, force: true });
+    if (!isInUse(folder)) rmSync(folder, { recursive: true, force: true });
   } catch {
     // It only takes room.
   }

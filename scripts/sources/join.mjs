@@ -53,20 +53,14 @@ function programsOf(outputs) {
 /** The modules of the rooms below `root`, and what has to change in their texts when they move into `target`. */
 export class Sources {
   #moreEntries;
-  #rooms;
   #texts;
 
   constructor(root, target, moreEntries = []) {
     this.root = root;
     this.target = target;
     this.#moreEntries = moreEntries;
-    this.#rooms = roomsBelow(root);
-    const files = this.#rooms.flatMap((room) => modulesBelow(root, `${room}/src`));
+    const files = roomsBelow(root).flatMap((room) => modulesOf(root, room));
     this.#texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
-  }
-
-  manifests() {
-    return this.#rooms.map((room) => `${room}/package.json`).filter((file) => existsSync(path.join(this.root, file)));
   }
 
   /** Programs, and modules that are required where they are first used. */
@@ -129,16 +123,17 @@ export class Sources {
   }
 }
 
-/** A package keeps none of the manifests of its rooms. */
-function roomsBelow(root) {
+export function roomsBelow(root) {
   const isRoom = (room) => existsSync(path.join(root, room, 'src'));
   return ['libs', 'services']
     .flatMap((group) => readdirSync(path.join(root, group)).map((room) => `${group}/${room}`))
     .filter(isRoom);
 }
 
-function modulesBelow(root, folder) {
-  return readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
+export const manifestOf = (room) => `${room}/package.json`;
+
+export function modulesOf(root, room) {
+  return readdirSync(path.join(root, room, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.[jt]s$/.test(entry.name) && !/\.(?:test|d)\.ts$/.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
 }

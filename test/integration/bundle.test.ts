@@ -221,6 +221,8 @@ test('what is no room, and what is no file of one, does not hinder', (t) => {
   const { at, write, join, start: begin } = workspace(t);
   mkdirSync(at('libs/gone/node_modules'), { recursive: true });
   write('libs/.DS_Store', '');
+  write('libs/left/src/index.ts', '');
+  write('.bundle/.DS_Store', '');
   symlinkSync('nobody@nowhere', at('libs/one/src/.#word.ts'));
   join();
   assert.equal(begin()['isBundled'], true);

@@ -76,7 +76,7 @@ const NONE: readonly never[] = [];
 
 /** The newest state of one object, read from the store; shares the cache's instance when that is as new. */
 export async function readLatest(
-  deps: { readonly store: Store; readonly cache: WatchCache },
+  deps: { readonly store: Pick<Store, 'get'>; readonly cache: Pick<WatchCache, 'byKey'> },
   key: string,
 ): Promise<CachedObject | undefined> {
   const { object } = await deps.store.get(key);

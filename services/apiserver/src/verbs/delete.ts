@@ -3,18 +3,17 @@ import type { ApiResponse } from '@holdfast/client';
 import { forbiddenError, StatusError } from '@holdfast/machinery';
 import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
-import { readLatest } from '../cache/reader.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
 import { refuseLate } from '../http/out-of-time.ts';
 import { convertAhead } from '../kinds/conversion.ts';
-import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { type DeletionStep, decideDeletion, orphansByDefault } from './deletion.ts';
+import { type Proposal, swapNewest } from './swap-newest.ts';
 import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';
 
 export async function remove(
@@ -56,30 +55,43 @@ export interface Deleted {
   readonly object: CachedObject;
 }
 
-/** The compare-and-swap loop of every deletion: admission judges exactly the state that is then removed. */
+/** The compare-and-swap of every deletion: admission judges exactly the state that is then removed. */
 export async function deleteObject(core: Core, context: ResourceContext, deletion: Deletion): Promise<Deleted> {
-  const { definition, target, options } = deletion;
-  const key = keyOf(definition, target.namespace, target.name);
-  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
-    const stored = await readLatest(core, key);
+  const { definition, target } = deletion;
+  const deleted = await swapNewest(core, keyOf(definition, target.namespace, target.name), async (stored) => {
     if (stored === undefined) throw missing(definition, target.name);
-    const converting = convertAhead(core, definition, [stored]);
-    if (converting !== undefined) await converting;
-    const current = asServed(definition, stored);
-    checkPreconditions(current, options, definition);
-    const admitted = { ...deletion, options: { ...options } };
-    const companions: WriteCompanion[] = [];
-    if (deletion.skipsAdmission !== true) {
-      await admitDeletion(core, admissionRequest(context, admitted, { current, companions }));
-    }
-    refuseLate(context.request);
-    const deleted = await applyDeletion(core, { current, companions }, admitted);
-    if (deleted !== undefined) return deleted;
-  }
-  throw modified(definition, target.name);
+    return proposeDeletion(core, context, deletion, stored);
+  });
+  if (deleted === undefined) throw modified(definition, target.name);
+  return deleted;
 }
 
 export type DeleteObject = typeof deleteObject;
+
+async function proposeDeletion(
+  core: Core,
+  context: ResourceContext,
+  deletion: Deletion,
+  stored: CachedObject,
+): Promise<Proposal<Deleted>> {
+  const { definition, options } = deletion;
+  const converting = convertAhead(core, definition, [stored]);
+  if (converting !== undefined) await converting;
+  const current = asServed(definition, stored);
+  checkPreconditions(current, options, definition);
+  const admitted = { ...deletion, options: { ...options } };
+  const companions: WriteCompanion[] = [];
+  if (deletion.skipsAdmission !== true) {
+    await admitDeletion(core, admissionRequest(context, admitted, { current, companions }));
+  }
+  const now = core.clock.now();
+  const step = decideDeletion({ definition, old: current.object, options: admitted.options, now });
+  const { prepare = (object: KubeObject): KubeObject => object } = deletion;
+  const prepared = (object: KubeObject): KubeObject => prepare(object, now);
+  if (deletion.dryRun) return { answer: asIfDone(current, step, prepared) };
+  if (step.kind === 'keep') return { answer: { removed: false, object: current } };
+  return { write: () => applyDeletion(core, context, definition, { current, companions, step, prepared }) };
+}
 
 async function admitDeletion(core: Core, request: AdmissionRequest): Promise<void> {
   const admitting = core.admission.admit(request);
@@ -94,34 +106,27 @@ interface Attempt {
   readonly companions: WriteCompanion[];
 }
 
+interface AdmittedAttempt extends Attempt {
+  readonly step: Exclude<DeletionStep, { readonly kind: 'keep' }>;
+  readonly prepared: (object: KubeObject) => KubeObject;
+}
+
 async function applyDeletion(
   core: Core,
-  { current, companions }: Attempt,
-  deletion: Deletion,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  { current, companions, step, prepared }: AdmittedAttempt,
 ): Promise<Deleted | undefined> {
-  const { definition, options } = deletion;
-  const now = core.clock.now();
-  const step = decideDeletion({ definition, old: current.object, options, now });
-  const { prepare = (object: KubeObject): KubeObject => object } = deletion;
-  if (deletion.dryRun) return asIfDone(current, step, (object) => prepare(object, now));
-  switch (step.kind) {
-    case 'keep':
-      return { removed: false, object: current };
-    case 'mark':
-      return settled(await updateStored(core, definition, { old: current, object: prepare(step.object, now) }), false);
-    case 'remove':
-      return settled(
-        await deleteStored(core, definition, {
-          old: current,
-          object: current.object,
-          text: current.stored,
-          companions,
-        }),
-        true,
-      );
-    case 'markAndRemove':
-      return markAndRemove(core, definition, { old: current, object: prepare(step.object, now), companions });
+  refuseLate(context.request);
+  const old = current;
+  if (step.kind === 'mark') {
+    return settled(await updateStored(core, definition, { old, object: prepared(step.object) }), false);
   }
+  if (step.kind === 'markAndRemove') {
+    return markAndRemove(core, definition, { old, object: prepared(step.object), companions });
+  }
+  const { object, stored: text } = current;
+  return settled(await deleteStored(core, definition, { old, object, text, companions }), true);
 }
 
 function asIfDone(current: CachedObject, step: DeletionStep, prepare: (object: KubeObject) => KubeObject): Deleted {

@@ -1,34 +1,22 @@
 import { commonMetadataErrors, type KubeObject, type ResourceDefinition, type ValidationContext } from '@holdfast/api';
-import {
-  badRequest,
-  conflict,
-  copyJson,
-  deepEqual,
-  type FieldError,
-  invalid,
-  invalidObject,
-  unclassifiedError,
-  Verbatim,
-} from '@holdfast/machinery';
+import { copyJson, deepEqual, type FieldError, invalidObject } from '@holdfast/machinery';
 import type { AdmissionRequest, Representation, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
-import { readLatest } from '../cache/reader.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { refuseLate } from '../http/out-of-time.ts';
-import { revisionProblem } from '../http/query-values.ts';
 import { convertAhead, toStored } from '../kinds/conversion.ts';
-import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
-import { keyOf, storagePath, subjectOf } from '../objects/object-keys.ts';
+import { keyOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
 import { rehearse } from './companions.ts';
 import { isHeld } from './deletion-holds.ts';
 import { trackWriter } from './field-ownership.ts';
 import { namesRevision } from './names-revision.ts';
-import { placeInNamespace } from './place-in-namespace.ts';
+import { type Proposal, swapNewest } from './swap-newest.ts';
+import { checkIdentity } from './update-identity.ts';
 import { validationContext } from './validation-context.ts';
-import { deleteStored, mismatch, missing, modified, nameless, updateStored } from './write-results.ts';
+import { deleteStored, missing, modified, updateStored } from './write-results.ts';
 
 /** The differences between the ways of updating (the object, a subresource). */
 export interface UpdateStrategy {
@@ -71,31 +59,37 @@ export function changeable(object: KubeObject): KubeObject {
   return managedFields === undefined ? copy : { ...copy, metadata: { ...copy.metadata, managedFields } };
 }
 
-/** The one read-modify-compare-and-swap loop behind PUT, PATCH and every subresource that changes an object. */
+/** The one read-modify-compare-and-swap behind PUT, PATCH and every subresource that changes an object. */
 export async function updateObject(core: Core, context: ResourceContext, update: Update): Promise<Updated> {
   const { definition } = update;
   const { namespace, name } = context.info;
-  const key = keyOf(definition, namespace, name);
-  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
-    const stored = await readLatest(core, key);
-    if (stored === undefined) {
-      if (update.createInstead === undefined) throw missing(definition, name);
-      return { object: await update.createInstead(), created: true };
-    }
-    const converting = convertAhead(core, definition, [stored]);
-    if (converting !== undefined) await converting;
-    const current = asServed(definition, stored);
-    const changing = update.change(current.object);
-    const changed = changing instanceof Promise ? await changing : changing;
-    checkIdentity(changed, current.object, context, definition);
-    if (update.isComplete !== true) definition.setDefaults(changed);
-    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-    const object = owned(core, update, changed, current);
-    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-    const swapped = await admitAndSwap(core, context, update, { stored, current, object });
-    if (swapped !== undefined) return { object: swapped, created: false };
-  }
-  throw modified(definition, name);
+  const updated = await swapNewest<Updated>(core, keyOf(definition, namespace, name), async (stored) => {
+    if (stored !== undefined) return proposeUpdate(core, context, update, stored);
+    if (update.createInstead === undefined) throw missing(definition, name);
+    return { answer: { object: await update.createInstead(), created: true } };
+  });
+  if (updated === undefined) throw modified(definition, name);
+  return updated;
+}
+
+async function proposeUpdate(
+  core: Core,
+  context: ResourceContext,
+  update: Update,
+  stored: CachedObject,
+): Promise<Proposal<Updated>> {
+  const { definition } = update;
+  const converting = convertAhead(core, definition, [stored]);
+  if (converting !== undefined) await converting;
+  const current = asServed(definition, stored);
+  const changing = update.change(current.object);
+  const changed = changing instanceof Promise ? await changing : changing;
+  checkIdentity(changed, current.object, context, definition);
+  if (update.isComplete !== true) definition.setDefaults(changed);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
+  const object = owned(core, update, changed, current);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
+  return admitted(core, context, update, { stored, current, object });
 }
 
 interface Attempt {
@@ -105,12 +99,12 @@ interface Attempt {
   readonly object: KubeObject;
 }
 
-async function admitAndSwap(
+async function admitted(
   core: Core,
   context: ResourceContext,
   update: Update,
   attempt: Attempt,
-): Promise<CachedObject | undefined> {
+): Promise<Proposal<Updated>> {
   const { definition, strategy } = update;
   const { current, object } = attempt;
   const companions: WriteCompanion[] = [];
@@ -132,19 +126,47 @@ async function admitAndSwap(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const text = encodeStored(object);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
+  return proposal(core, context, update, { ...attempt, text, companions });
+}
+
+interface AdmittedAttempt extends Attempt {
+  readonly text: string;
+  readonly companions: WriteCompanion[];
+}
+
+async function proposal(
+  core: Core,
+  context: ResourceContext,
+  update: Update,
+  attempt: AdmittedAttempt,
+): Promise<Proposal<Updated>> {
+  const { definition } = update;
+  const { current, object, text, companions } = attempt;
   const isSame = definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt);
   // A value that is encrypted with an old key is rewritten.
-  if (isSame && core.store.atRest?.isStale(current.key) !== true) return current;
+  if (isSame && core.store.atRest?.isStale(current.key) !== true) return { answer: changedTo(current) };
   if (update.dryRun) {
     const given = await rehearse(companions, object);
-    return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
+    const encoded = given === object ? text : encodeStored(given);
+    return { answer: changedTo(new CachedObject(current.key, encoded, current.revision)) };
   }
+  return { write: () => swap(core, context, update, attempt) };
+}
+
+async function swap(
+  core: Core,
+  context: ResourceContext,
+  { definition }: Update,
+  { current, object, text, companions }: AdmittedAttempt,
+): Promise<Updated | undefined> {
   refuseLate(context.request);
   const result = endsWithThisUpdate(definition, object, current.object)
     ? await deleteStored(core, definition, { old: current, object, companions })
     : await updateStored(core, definition, { old: current, object, text, companions });
-  return result.outcome === 'done' ? result.object : undefined;
+  return result.outcome === 'done' ? changedTo(result.object) : undefined;
 }
+
+const changedTo = (object: CachedObject): Updated => ({ object, created: false });
 
 /** Key order does not change the length of JSON text: only what is as long as before needs a closer look. */
 const isUnchanged = ({ current, object }: Attempt, text: string): boolean =>
@@ -194,70 +216,16 @@ function setOrDelete<T extends object, K extends keyof T>(target: T, key: K, val
   else target[key] = value;
 }
 
-function checkIdentity(
-  object: KubeObject,
-  current: KubeObject,
-  context: ResourceContext,
-  definition: ResourceDefinition,
-): void {
-  const { name, namespace } = context.info;
-  placeInNamespace(object, namespace, definition);
-  checkName(object, name);
-  const wanted = object.metadata.resourceVersion ?? '';
-  const problem = wanted === '' ? undefined : revisionProblem(wanted);
-  if (problem !== undefined) throw unclassifiedError(problem);
-  if (wanted !== '' && wanted !== '0' && wanted !== current.metadata.resourceVersion) throw modified(definition, name);
-}
-
-/** The object's name must match the path. */
-export function checkName(object: KubeObject, name: string): void {
-  const own = object.metadata.name ?? '';
-  if (own === '') throw nameless(name);
-  if (own === name) return;
-  throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
-}
-
-/** PUT names the state that it replaces, or that it replaces any. */
-export function checkReplacement(object: KubeObject, current: KubeObject, definition: ResourceDefinition): void {
-  const name = current.metadata.name ?? '';
-  checkUid(object, current.metadata, definition);
-  const version = object.metadata.resourceVersion ?? '';
-  if ((version === '' || version === '0') && definition.strategy.allowUnconditionalUpdate !== true) {
-    throw invalidObject({ group: definition.group, kind: definition.plural, name }, [
-      invalid('metadata.resourceVersion', new Verbatim('0x0'), 'must be specified for an update'),
-    ]);
-  }
-}
-
-/** An absent object has the uid ''. */
-export function checkUid(
-  object: KubeObject,
-  current: { readonly name?: string; readonly namespace?: string; readonly uid?: string },
-  definition: ResourceDefinition,
-): void {
-  const { uid = '' } = object.metadata;
-  const { name = '', uid: found = '' } = current;
-  if (uid === '' || uid === found) return;
-  throw conflict(
-    subjectOf(definition, name),
-    mismatch(storagePath(definition, current), 'UID', { wanted: uid, found }),
-  );
-}
-
 /** The last finalizer went, and nothing else holds the object. */
 function endsWithThisUpdate(definition: ResourceDefinition, object: KubeObject, old: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = old.metadata;
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !isHeld(definition, object);
 }
 
-interface AdmittedAttempt extends Attempt {
-  readonly companions: WriteCompanion[];
-}
-
 function admissionRequest(
   context: ResourceContext,
   update: Update,
-  { current, object, companions }: AdmittedAttempt,
+  { current, object, companions }: Omit<AdmittedAttempt, 'text'>,
 ): AdmissionRequest {
   return {
     operation: 'UPDATE',

@@ -6,7 +6,7 @@ import { Agent, request } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ApiHandler } from '@holdfast/client';
-import { createSilentLog } from '@holdfast/platform';
+import { createSilentLog, type Log } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { createCertificate } from '../testing/certificate.ts';
 import { createHttpsServer } from './index.ts';
@@ -21,10 +21,10 @@ const handle: ApiHandler = async ({ connection }) => ({
   body: { kind: 'text', contentType: 'text/plain', text: connection?.clientCertificate ?? 'nobody' },
 });
 
-async function serve(t: TestContext, form: keyof typeof FORMS) {
+async function serve(t: TestContext, form: keyof typeof FORMS, log = createSilentLog()) {
   const first = createCertificate();
   const tls = { ...first, clientCa: client.certificate };
-  const server = FORMS[form]({ handle, log: createSilentLog(), host: '127.0.0.1', port: 0, tls });
+  const server = FORMS[form]({ handle, log, host: '127.0.0.1', port: 0, tls });
   const clients: { destroy(): unknown }[] = [];
   const open = <T extends { destroy(): unknown }>(each: T): T => {
     clients.push(each);
@@ -100,3 +100,13 @@ for (const form of Object.keys(FORMS) as (keyof typeof FORMS)[]) {
     assert.match((await ask(agent, port)).text, /somebody/);
   });
 }
+
+test('a thread that refuses a renewed certificate says so, and goes on with the one before', async (t) => {
+  const refused: string[] = [];
+  const log: Log = { ...createSilentLog(), error: (text) => void refused.push(text) };
+  const { server, first, port } = await serve(t, 'in a thread of its own', log);
+  server.renew({ certificate: 'none', key: 'none' });
+  await eventually(async () => refused.length > 0, 'the log says that it was refused');
+  assert.deepEqual(refused, ['the server refuses the renewed certificate, and the one before stays']);
+  assert.equal((await shownAt(port)).serial, serialOf(first.certificate));
+});

@@ -33,8 +33,7 @@ export async function swapNewest<T>(core: States, key: string, propose: Propose<
   }
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const stored = await readLatest(core, key);
-    const isSettled =
-      attempt === 1 && early !== undefined && !('write' in early) && stored?.revision === known?.revision;
+    const isSettled = early !== undefined && !('write' in early) && stored?.revision === known?.revision;
     const proposal = isSettled ? concluded(early) : await propose(stored);
     if ('answer' in proposal) return proposal.answer;
     const written = await proposal.write();

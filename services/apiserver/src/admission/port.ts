@@ -109,7 +109,10 @@ export interface AdmissionDeps {
   readonly ownershipRule: 'enforced' | 'off';
 }
 
-/** Every phase may refuse by throwing a `StatusError`. They run again for every compare-and-swap attempt. */
+/**
+ * Every phase may refuse by throwing a `StatusError`. They run again for every compare-and-swap attempt, the first of which may be about
+ * an old state: what a phase does beside its request belongs into a companion of the write.
+ */
 export interface AdmissionPlugin {
   readonly name: string;
   /** Cheap test whether the plugin has anything to do. */

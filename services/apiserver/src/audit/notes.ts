@@ -13,7 +13,7 @@ export const reaches = (level: AuditLevel, least: AuditLevel): boolean =>
 /** Records of the pipeline's parts in a request's audit event. */
 export interface AuditNotes {
   readonly level: AuditLevel;
-  /** The last value of a key counts: admission runs again for every attempt of a write. */
+  /** The last value of a key counts. */
   readonly annotate: (key: string, value: string) => void;
   /** The request is served as that of another user. */
   readonly actsAs: (user: User) => void;

@@ -7,12 +7,12 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
-import { refuseLate } from '../http/out-of-time.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { type DeletionStep, decideDeletion, orphansByDefault } from './deletion.ts';
+import type { SentWrite } from './sent-write.ts';
 import { type Proposal, swapNewest } from './swap-newest.ts';
 import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';
 
@@ -58,9 +58,10 @@ export interface Deleted {
 /** The compare-and-swap of every deletion: admission judges exactly the state that is then removed. */
 export async function deleteObject(core: Core, context: ResourceContext, deletion: Deletion): Promise<Deleted> {
   const { definition, target } = deletion;
-  const deleted = await swapNewest(core, keyOf(definition, target.namespace, target.name), async (stored) => {
+  const key = keyOf(definition, target.namespace, target.name);
+  const deleted = await swapNewest(core, context, key, async (stored, attempt) => {
     if (stored === undefined) throw missing(definition, target.name);
-    return proposeDeletion(core, context, deletion, stored);
+    return proposeDeletion(core, attempt, deletion, stored);
   });
   if (deleted === undefined) throw modified(definition, target.name);
   return deleted;
@@ -90,7 +91,7 @@ async function proposeDeletion(
   const prepared = (object: KubeObject): KubeObject => prepare(object, now);
   if (deletion.dryRun) return { answer: asIfDone(current, step, prepared) };
   if (step.kind === 'keep') return { answer: { removed: false, object: current } };
-  return { write: () => applyDeletion(core, context, definition, { current, companions, step, prepared }) };
+  return { write: (sent) => applyDeletion(core, definition, { current, companions, step, prepared }, sent) };
 }
 
 async function admitDeletion(core: Core, request: AdmissionRequest): Promise<void> {
@@ -106,27 +107,25 @@ interface Attempt {
   readonly companions: WriteCompanion[];
 }
 
-interface AdmittedAttempt extends Attempt {
+interface DecidedAttempt extends Attempt {
   readonly step: Exclude<DeletionStep, { readonly kind: 'keep' }>;
   readonly prepared: (object: KubeObject) => KubeObject;
 }
 
 async function applyDeletion(
   core: Core,
-  context: ResourceContext,
   definition: ResourceDefinition,
-  { current, companions, step, prepared }: AdmittedAttempt,
+  { current: old, companions, step, prepared }: DecidedAttempt,
+  sent: SentWrite,
 ): Promise<Deleted | undefined> {
-  refuseLate(context.request);
-  const old = current;
   if (step.kind === 'mark') {
-    return settled(await updateStored(core, definition, { old, object: prepared(step.object) }), false);
+    return settled(await updateStored(core, definition, { old, object: prepared(step.object), sent }), false);
   }
   if (step.kind === 'markAndRemove') {
-    return markAndRemove(core, definition, { old, object: prepared(step.object), companions });
+    return markAndRemove(core, definition, { old, object: prepared(step.object), companions, sent });
   }
-  const { object, stored: text } = current;
-  return settled(await deleteStored(core, definition, { old, object, text, companions }), true);
+  const { object, stored: text } = old;
+  return settled(await deleteStored(core, definition, { old, object, text, companions, sent }), true);
 }
 
 function asIfDone(current: CachedObject, step: DeletionStep, prepare: (object: KubeObject) => KubeObject): Deleted {
@@ -137,10 +136,9 @@ function asIfDone(current: CachedObject, step: DeletionStep, prepare: (object: K
 
 /** SAFE-09: watchers first see the object with grace 0, then its removal. */
 async function markAndRemove(core: Core, definition: ResourceDefinition, swap: Swap): Promise<Deleted | undefined> {
-  const { old, object, companions = [] } = swap;
-  const update = await updateStored(core, definition, { old, object });
+  const update = await updateStored(core, definition, { ...swap, companions: [] });
   if (update.outcome === 'lost') return undefined;
-  return settled(await deleteStored(core, definition, { old: update.object, object, companions }), true);
+  return settled(await deleteStored(core, definition, { ...swap, old: update.object }), true);
 }
 
 function settled(result: Awaited<ReturnType<typeof updateStored>>, removed: boolean): Deleted | undefined {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
-import type { Store } from '@holdfast/store';
+import { type Store, writingBy } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { configMapBody, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+import { configMapBody, podBody, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 const ONE = `${CONFIG_MAPS}/one`;
@@ -31,14 +31,7 @@ function deaf(store: Store): { store: Store; stop: () => void; reads: () => numb
       if (!isDeaf) yield told;
     }
   };
-  const view = new Proxy(store, {
-    get: (target, name) => {
-      if (name === 'get') return get;
-      if (name === 'changes') return changes;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const view = { ...writingBy(store, (operations, options) => store.write(operations, options)), get, changes };
   return {
     store: view,
     stop: () => {
@@ -49,7 +42,8 @@ function deaf(store: Store): { store: Store; stop: () => void; reads: () => numb
   };
 }
 
-async function twoServers(t: TestContext): Promise<World> {
+/** `prepare` runs before the one server hears nothing more. */
+async function twoServers(t: TestContext, prepare?: (api: TestApi) => Promise<unknown>): Promise<World> {
   const store = createMemoryStore();
   const hearing = deaf(store);
   const lagging = await startTestApi({ store: hearing.store });
@@ -58,6 +52,8 @@ async function twoServers(t: TestContext): Promise<World> {
   t.after(() => other.stop());
   const created = await lagging.call('POST', CONFIG_MAPS, { body: configMapBody('one', { a: 'old' }) });
   assert.equal(created.status, 201);
+  await prepare?.(lagging);
+  // A read without a revision waits until the cache is as new as the store.
   assert.equal((await lagging.call('GET', ONE)).status, 200);
   hearing.stop();
   return { lagging, other, old: created.body as KubeObject, reads: hearing.reads };
@@ -95,13 +91,20 @@ test('a patch that changes nothing of an old state changes the newest', async (t
   assert.equal((await other.call('GET', ONE)).at('data.a'), 'old');
 });
 
-test('a patch that changes nothing of the newest state answers with it, a dry run too', async (t) => {
+test('a patch that changes nothing of the newest state answers with it', async (t) => {
   const { lagging, other } = await twoServers(t);
   const newest = await change(other, { a: 'theirs' });
-  for (const url of [ONE, `${ONE}?dryRun=All`]) {
-    const patched = await lagging.call('PATCH', url, { body: { data: { a: 'theirs' } } });
-    assert.equal(patched.at('metadata.resourceVersion'), revisionOf(newest), url);
-  }
+  const patched = await lagging.call('PATCH', ONE, { body: { data: { a: 'theirs' } } });
+  assert.equal(patched.at('metadata.resourceVersion'), revisionOf(newest));
+});
+
+test('a dry run is one of the newest state', async (t) => {
+  const { lagging, other } = await twoServers(t);
+  await change(other, { a: 'theirs' });
+  const patched = await lagging.call('PATCH', `${ONE}?dryRun=All`, { body: { data: { b: 'ours' } } });
+  assert.deepEqual(patched.at('data'), { a: 'theirs', b: 'ours' });
+  await other.call('DELETE', ONE);
+  assert.equal((await lagging.call('DELETE', `${ONE}?dryRun=All`)).status, 404);
 });
 
 test('a JSON patch tests the newest state', async (t) => {
@@ -154,4 +157,56 @@ test('what is gone is not found, and what took its name is another', async (t) =
   assert.equal((await lagging.call('DELETE', ONE, byUid)).status, 409);
   const patched = await lagging.call('PATCH', ONE, { body: { data: { b: 'c' } } });
   assert.equal(patched.at('metadata.uid'), next.at('metadata.uid'));
+});
+
+test('an apply creates what is gone', async (t) => {
+  const { lagging, other } = await twoServers(t);
+  await other.call('DELETE', ONE);
+  const headers = { 'content-type': 'application/apply-patch+yaml' };
+  const applied = await lagging.call('PATCH', `${ONE}?fieldManager=me`, { headers, body: configMapBody('one') });
+  assert.equal(applied.status, 201);
+});
+
+const PODS = '/api/v1/namespaces/default/pods';
+const bindingTo = (name: string) => ({
+  body: { metadata: { name: 'p' }, target: { apiVersion: 'v1', kind: 'Node', name } },
+});
+
+test('a pod that was bound through another server is not bound again', async (t) => {
+  const { lagging, other } = await twoServers(t, (api) => api.call('POST', PODS, { body: podBody('p') }));
+  const binding = `${PODS}/p/binding`;
+  assert.equal((await other.call('POST', binding, bindingTo('a'))).status, 201);
+  assert.equal((await lagging.call('POST', binding, bindingTo('b'))).status, 409);
+  assert.equal((await other.call('GET', `${PODS}/p`)).at('spec.nodeName'), 'a');
+});
+
+test('a pod that is gone is not found, without a warning of what a forced deletion does', async (t) => {
+  const bound = podBody('p', { spec: { nodeName: 'a' } });
+  const { lagging, other } = await twoServers(t, (api) => api.call('POST', PODS, { body: bound }));
+  const forced = `${PODS}/p?gracePeriodSeconds=0`;
+  const removed = await other.call('DELETE', forced);
+  assert.deepEqual([removed.status, typeof removed.headers['warning']], [200, 'string']);
+  const late = await lagging.call('DELETE', forced);
+  assert.deepEqual([late.status, late.headers['warning']], [404, undefined]);
+});
+
+test('a change that another server has made already is not charged to the quota again', async (t) => {
+  const SERVICES = '/api/v1/namespaces/default/services';
+  const QUOTAS = '/api/v1/namespaces/default/resourcequotas';
+  const hard = { 'services.nodeports': '1' };
+  const { lagging, other } = await twoServers(t, async (api) => {
+    const quota = await api.call('POST', QUOTAS, { body: { metadata: { name: 'q' }, spec: { hard } } });
+    const status = { hard, used: { 'services.nodeports': '0' } };
+    const known = await api.call('PUT', `${QUOTAS}/q/status`, { body: { ...(quota.body as object), status } });
+    assert.equal(known.status, 200);
+    const spec = { selector: { app: 'a' }, ports: [{ port: 80 }] };
+    const service = await api.call('POST', SERVICES, { body: { metadata: { name: 's' }, spec } });
+    assert.equal(service.status, 201);
+  });
+  const opening = { body: { spec: { type: 'NodePort' } } };
+  const opened = await other.call('PATCH', `${SERVICES}/s`, opening);
+  assert.equal(opened.status, 200);
+  assert.deepEqual((await other.call('GET', `${QUOTAS}/q`)).at('status.used'), { 'services.nodeports': '1' });
+  const again = await lagging.call('PATCH', `${SERVICES}/s`, opening);
+  assert.deepEqual([again.status, again.at('spec.ports')], [200, opened.at('spec.ports')]);
 });

@@ -5,7 +5,6 @@ import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { refuseLate } from '../http/out-of-time.ts';
 import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { keyOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
@@ -13,6 +12,7 @@ import { rehearse } from './companions.ts';
 import { isHeld } from './deletion-holds.ts';
 import { trackWriter } from './field-ownership.ts';
 import { namesRevision } from './names-revision.ts';
+import type { SentWrite } from './sent-write.ts';
 import { type Proposal, swapNewest } from './swap-newest.ts';
 import { checkIdentity } from './update-identity.ts';
 import { validationContext } from './validation-context.ts';
@@ -63,8 +63,9 @@ export function changeable(object: KubeObject): KubeObject {
 export async function updateObject(core: Core, context: ResourceContext, update: Update): Promise<Updated> {
   const { definition } = update;
   const { namespace, name } = context.info;
-  const updated = await swapNewest<Updated>(core, keyOf(definition, namespace, name), async (stored) => {
-    if (stored !== undefined) return proposeUpdate(core, context, update, stored);
+  const key = keyOf(definition, namespace, name);
+  const updated = await swapNewest<Updated>(core, context, key, async (stored, attempt) => {
+    if (stored !== undefined) return proposeUpdate(core, attempt, update, stored);
     if (update.createInstead === undefined) throw missing(definition, name);
     return { answer: { object: await update.createInstead(), created: true } };
   });
@@ -89,7 +90,7 @@ async function proposeUpdate(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const object = owned(core, update, changed, current);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-  return admitted(core, context, update, { stored, current, object });
+  return proposeAdmitted(core, context, update, { stored, current, object });
 }
 
 interface Attempt {
@@ -99,7 +100,7 @@ interface Attempt {
   readonly object: KubeObject;
 }
 
-async function admitted(
+async function proposeAdmitted(
   core: Core,
   context: ResourceContext,
   update: Update,
@@ -126,7 +127,7 @@ async function admitted(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const text = encodeStored(object);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-  return proposal(core, context, update, { ...attempt, text, companions });
+  return proposeWrite(core, update, { ...attempt, text, companions });
 }
 
 interface AdmittedAttempt extends Attempt {
@@ -134,12 +135,7 @@ interface AdmittedAttempt extends Attempt {
   readonly companions: WriteCompanion[];
 }
 
-async function proposal(
-  core: Core,
-  context: ResourceContext,
-  update: Update,
-  attempt: AdmittedAttempt,
-): Promise<Proposal<Updated>> {
+async function proposeWrite(core: Core, update: Update, attempt: AdmittedAttempt): Promise<Proposal<Updated>> {
   const { definition } = update;
   const { current, object, text, companions } = attempt;
   const isSame = definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt);
@@ -150,19 +146,18 @@ async function proposal(
     const encoded = given === object ? text : encodeStored(given);
     return { answer: changedTo(new CachedObject(current.key, encoded, current.revision)) };
   }
-  return { write: () => swap(core, context, update, attempt) };
+  return { write: (sent) => swap(core, definition, attempt, sent) };
 }
 
 async function swap(
   core: Core,
-  context: ResourceContext,
-  { definition }: Update,
+  definition: ResourceDefinition,
   { current, object, text, companions }: AdmittedAttempt,
+  sent: SentWrite,
 ): Promise<Updated | undefined> {
-  refuseLate(context.request);
   const result = endsWithThisUpdate(definition, object, current.object)
-    ? await deleteStored(core, definition, { old: current, object, companions })
-    : await updateStored(core, definition, { old: current, object, text, companions });
+    ? await deleteStored(core, definition, { old: current, object, companions, sent })
+    : await updateStored(core, definition, { old: current, object, text, companions, sent });
   return result.outcome === 'done' ? changedTo(result.object) : undefined;
 }
 

@@ -11,6 +11,7 @@ import { OBJECT_BYTES_MAX } from '../limits.ts';
 import { subjectOf } from '../objects/object-keys.ts';
 import { asServed, isShownAsStored } from '../objects/stored-object.ts';
 import { releaseAll, type StoreObject, writeAccompanied } from './companions.ts';
+import { noteFate, type SentWrite } from './sent-write.ts';
 
 /** The result of one compare-and-swap. `lost`: another writer was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
@@ -37,12 +38,14 @@ export interface Swap {
   readonly text?: string;
   /** Default: none. */
   readonly companions?: readonly WriteCompanion[];
+  /** Told what becomes of the write. */
+  readonly sent?: SentWrite;
 }
 
 export function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const { object, text, old, companions = NO_COMPANIONS } = swap;
-  const change = { definition, object, text, old: old.object, companions };
+  const { object, text, old, sent, companions = NO_COMPANIONS } = swap;
+  const change = { definition, object, text, old: old.object, companions, sent };
   return write(core, change, (value) => ({ kind: 'update', key, value, expectedRevision: revision }));
 }
 
@@ -51,11 +54,12 @@ const NO_COMPANIONS: readonly WriteCompanion[] = [];
 /** Removes the object; the change carries `object` as its final state. */
 export async function deleteStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const { companions = NO_COMPANIONS } = swap;
+  const { sent, companions = NO_COMPANIONS } = swap;
   const released = companions.length === 0 ? [] : await releaseAll(companions);
   const stored = finalState(definition, swap.object);
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
-  const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...released]);
+  const removal = { kind: 'delete', key, value, expectedRevision: revision } as const;
+  const result = await noteFate(sent, () => core.store.write([removal, ...released]));
   if (result.outcome !== 'committed') return { outcome: 'lost' };
   return done(core, definition, { key, value, revision: result.firstRevision, written: stored });
 }
@@ -66,6 +70,7 @@ interface StoredChange {
   readonly text?: string | undefined;
   readonly old: KubeObject | undefined;
   readonly companions: readonly WriteCompanion[];
+  readonly sent?: SentWrite | undefined;
 }
 
 /** The object and what its companions write go into the store together, or not at all. */
@@ -74,17 +79,17 @@ async function write(
   change: StoredChange,
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
-  const { definition, object, old, companions } = change;
+  const { definition, object, old, companions, sent } = change;
   // A terminating object must lose its finalizers even when the store is full.
   const options = old !== undefined && isTerminating(old) ? RELEASING : undefined;
   const encoding = encode(core, change, object);
   let latest = encoding instanceof Promise ? await encoding : encoding;
   const store: StoreObject = async (completed, accompanying) => {
     if (latest.object !== completed) latest = await encode(core, change, completed);
-    return core.store.write([operationFor(latest.value), ...accompanying], options);
+    return noteFate(sent, () => core.store.write([operationFor(latest.value), ...accompanying], options));
   };
   const result = await (companions.length === 0
-    ? core.store.write([operationFor(latest.value)], options)
+    ? noteFate(sent, () => core.store.write([operationFor(latest.value)], options))
     : writeAccompanied(companions, object, store));
   if (result.outcome === 'committed') {
     const { value, stored } = latest;

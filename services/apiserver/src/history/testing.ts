@@ -2,7 +2,7 @@ import { createSilentLog, type Log, type LogFields, nextTurn } from '@holdfast/p
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
 import type { ApiServerDeps } from '../app.ts';
-import { startTestApi, type TestApi } from '../testing/fixture.ts';
+import { startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
 import { createMemorySegments, type SegmentStore } from './segment-store.ts';
 
 export const HISTORY = '/holdfast.io/history/v1';
@@ -43,7 +43,14 @@ export async function startHistoryApi(
     log,
     history: { segments, retentionMs: 600_000, limitBytes },
   });
+  await until(() => hasToldSchemas(api));
   return { ...api, clock, segments, warnings };
+}
+
+/** The server has written what it writes by itself after its start: it would be in the segments of the test. */
+async function hasToldSchemas(api: TestApi): Promise<boolean> {
+  const schemas = (await api.call('GET', '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas')).at('items');
+  return Array.isArray(schemas) && schemas.every((schema) => valueAt(schema, 'status.conditions') !== undefined);
 }
 
 /** 2026-01-31T10:00:00Z. */

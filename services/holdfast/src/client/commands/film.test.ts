@@ -17,6 +17,7 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type Cluster, startCluster } from '@holdfast/cluster';
+import { StatusError } from '@holdfast/machinery';
 import { createSystemClock, formatMicroTime, formatTime } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
@@ -76,7 +77,23 @@ class PlayedNode {
     await this.sayReady();
   }
 
-  async sayReady(): Promise<void> {
+  sayReady(): Promise<void> {
+    return this.#whateverOthersWrite(() => this.#sayReadyOnce());
+  }
+
+  /** A controller may change the object between the read and the write. */
+  async #whateverOthersWrite(change: () => Promise<void>): Promise<void> {
+    for (;;) {
+      const refusal = await change().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (refusal === undefined) return;
+      if (!(refusal instanceof StatusError) || refusal.reason !== 'Conflict') throw refusal;
+    }
+  }
+
+  async #sayReadyOnce(): Promise<void> {
     const node = await this.#client.get(NODES, { name: LOST });
     const at = formatTime(cluster.now());
     const ready = {
@@ -91,8 +108,12 @@ class PlayedNode {
     await this.#client.updateStatus(NODES, { ...node, status: { ...node.status, conditions: [...others, ready] } });
   }
 
+  renew(): Promise<void> {
+    return this.#whateverOthersWrite(() => this.#renewOnce());
+  }
+
   /** A new promise has no mark of an old one. */
-  async renew(): Promise<void> {
+  async #renewOnce(): Promise<void> {
     const lease = await this.#client.get(LEASES, { namespace: 'kube-node-lease', name: LOST });
     await this.#client.update(LEASES, {
       ...lease,

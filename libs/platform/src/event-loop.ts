@@ -10,3 +10,8 @@ export function nextTurn(): Promise<void> {
 export function afterThisTurn(run: () => void): void {
   setImmediate(run);
 }
+
+/** Calls `run` when the work that is ready now has come to its next pause. */
+export function afterThisStep(run: () => void): void {
+  queueMicrotask(run);
+}

@@ -119,3 +119,18 @@ test('names of levels that come and go do not fill the memory, and waiting ones 
   assert.ok(queue.levels <= 256, `${queue.levels} levels`);
   assert.equal(queue.next()?.flow.key, 'a');
 });
+
+test('what is taken of one flow leaves the others, and is not served again', () => {
+  const queue = new FairQueue<number>();
+  queue.push(user('a'), 1);
+  queue.push(user('a'), 2);
+  queue.push(user('b'), 3);
+  assert.deepEqual([queue.firstOf(user('a')), queue.takeOf(user('a')), queue.firstOf(user('a'))], [1, 1, 2]);
+  assert.deepEqual([queue.size, queue.lengthOf(user('a'))], [2, 1]);
+  assert.deepEqual(
+    [queue.takeOf(user('a')), queue.takeOf(user('a')), queue.firstOf(user('a'))],
+    [2, undefined, undefined],
+  );
+  assert.equal(queue.next()?.item, 3);
+  assert.deepEqual([queue.size, queue.next()], [0, undefined]);
+});

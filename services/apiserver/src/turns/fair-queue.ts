@@ -86,6 +86,19 @@ export class FairQueue<T> {
     return first === undefined ? undefined : this.#nextOf(first);
   }
 
+  /** The next item of this flow, which stays in its queue. */
+  firstOf({ level, key }: Flow): T | undefined {
+    const waiting = this.#levels.get(level)?.waiting.get(key);
+    return waiting?.items[waiting.head];
+  }
+
+  /** Takes the next item of this flow, whichever flow was served least. */
+  takeOf({ level, key }: Flow): T | undefined {
+    const queue = this.#levels.get(level);
+    const waiting = queue?.waiting.get(key);
+    return queue === undefined || waiting === undefined ? undefined : this.#take(queue, waiting);
+  }
+
   /** Charges the flow for work. */
   charge({ level, key, weight }: Flow, cost: number): void {
     const queue = this.#levelOf(level);
@@ -124,16 +137,21 @@ export class FairQueue<T> {
     let first: Waiting<T> | undefined;
     for (const each of queue.waiting.values()) if (first === undefined || each.spent < first.spent) first = each;
     if (first === undefined) return undefined;
-    const item = first.items[first.head++];
+    queue.virtual = Math.max(queue.virtual, first.spent);
+    const item = this.#take(queue, first);
+    return item === undefined ? undefined : { flow: first.flow, item };
+  }
+
+  #take(queue: LevelQueue<T>, from: Waiting<T>): T | undefined {
+    const item = from.items[from.head++];
     queue.size -= 1;
     this.#size -= 1;
-    if (first.head >= COMPACTED_FROM && 2 * first.head >= first.items.length) {
-      first.items.splice(0, first.head);
-      first.head = 0;
+    if (from.head >= COMPACTED_FROM && 2 * from.head >= from.items.length) {
+      from.items.splice(0, from.head);
+      from.head = 0;
     }
-    queue.virtual = Math.max(queue.virtual, first.spent);
-    if (first.head === first.items.length) rest(queue, first);
-    return item === undefined ? undefined : { flow: first.flow, item };
+    if (from.head === from.items.length) rest(queue, from);
+    return item;
   }
 }
 

@@ -64,6 +64,15 @@ test('a new user is served between many waiting requests', async () => {
   assert.ok(order.indexOf('other') <= before + 1, order.join());
 });
 
+test('the waiting requests of a user share its turn', async () => {
+  const all = Array.from({ length: 40 }, () => request(GREEDY, 1));
+  assert.equal(order.length, TURN_MS, 'the first turn');
+  await nextTurn();
+  const second = order.length - TURN_MS;
+  assert.ok(second >= TURN_MS && second <= TURN_MS + 3, `${second} in the second turn`);
+  await Promise.all(all);
+});
+
 test('long work yields between its parts', async () => {
   const work = async (): Promise<void> => {
     for (let part = 0; part < 20; part++) {

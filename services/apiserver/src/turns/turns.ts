@@ -1,6 +1,6 @@
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
-import { afterThisTurn } from '@holdfast/platform/event-loop';
+import { afterThisStep, afterThisTurn } from '@holdfast/platform/event-loop';
 import type { User } from '../authentication/identity.ts';
 import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
 import { AnswersUnderWay } from './answers-under-way.ts';
@@ -8,13 +8,15 @@ import { FairQueue, type Flow } from './fair-queue.ts';
 
 /** Work that waits for a turn. */
 interface Waiting {
+  readonly user: User;
   readonly kind: 'begins' | 'begins large' | 'goes on';
   readonly start: () => void;
 }
 
 /**
  * Schedules work on the request thread. While a turn of the event loop is short, all work begins immediately. After
- * that, new requests and continued work wait for their own turn, and users take turns.
+ * that, new requests and continued work wait for their own turn, and users take turns. The turn of a user is for what
+ * waits of it, before requests arrive that are newer.
  */
 export class Turns {
   readonly #clock: Clock;
@@ -68,9 +70,13 @@ export class Turns {
       return true;
     }
     if (this.#queue.size > 0 && user !== this.#current) return false;
-    if (this.#clock.monotonic() - this.#began >= TURN_MS) return false;
+    if (this.#isSpent()) return false;
     this.#current = user;
     return true;
+  }
+
+  #isSpent(): boolean {
+    return this.#clock.monotonic() - this.#began >= TURN_MS;
   }
 
   #wait(user: User, kind: Waiting['kind']): Promise<void> {
@@ -81,10 +87,9 @@ export class Turns {
     return new Promise((resolve) => {
       const start = (): void => {
         if (kind === 'goes on') this.#paused -= 1;
-        this.#open(user);
         resolve();
       };
-      this.#queue.push(flow, { kind, start });
+      this.#queue.push(flow, { user, kind, start });
     });
   }
 
@@ -95,11 +100,25 @@ export class Turns {
     for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
       const { flow, item } = next;
       if (item.kind !== 'begins large' || this.#paused < PAUSED_WORK_MAX) {
+        this.#open(item.user);
         item.start();
+        this.#shareTurn(flow);
         return;
       }
       this.#held.push(flow, item);
     }
+  }
+
+  /** More of the user's work, when what has started pauses while the turn lasts. */
+  #shareTurn(flow: Flow): void {
+    afterThisStep(() => {
+      if (!this.#isOpen || this.#isSpent() || this.#answers.isFull) return;
+      const next = this.#queue.firstOf(flow);
+      if (next === undefined || next.user !== this.#current || next.kind === 'begins large') return;
+      this.#queue.takeOf(flow);
+      next.start();
+      this.#shareTurn(flow);
+    });
   }
 
   /** The queue of this user's work. */

@@ -73,6 +73,32 @@ test('the waiting requests of a user share its turn', async () => {
   await Promise.all(all);
 });
 
+test('a shared turn ends when many answers are in flight, before a large request and before another user', async () => {
+  const answers = new AnswersUnderWay();
+  const turns = new Turns({ ...createSystemClock(), monotonic: () => now }, answers);
+  const flow = flowOf(GREEDY);
+  const started: string[] = [];
+  const start = async (user: User, name: string, isLarge = false): Promise<void> => {
+    const turn = turns.begin(user, flow, isLarge);
+    if (turn !== undefined) await turn;
+    if (name !== 'spends') answers.sent();
+    now += name === 'spends' ? TURN_MS : 0;
+    started.push(name);
+  };
+  const all = [start(GREEDY, 'spends'), start(GREEDY, 'first'), start(GREEDY, 'large', true), start(OTHER, 'other')];
+  all.push(start(OTHER, 'another'), ...Array.from({ length: 40 }, () => start(OTHER, 'more')));
+  await nextTurn();
+  assert.deepEqual(started, ['spends', 'first']);
+  await nextTurn();
+  assert.deepEqual(started, ['spends', 'first', 'large']);
+  await nextTurn();
+  assert.deepEqual(started.slice(3, 5), ['other', 'another']);
+  const inFlight = started.length - 1;
+  assert.ok(inFlight >= ANSWERS_UNDER_WAY_MAX && inFlight <= ANSWERS_UNDER_WAY_MAX + 3, `${inFlight} answers`);
+  answers.end();
+  await Promise.all(all);
+});
+
 test('long work yields between its parts', async () => {
   const work = async (): Promise<void> => {
     for (let part = 0; part < 20; part++) {

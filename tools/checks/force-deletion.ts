@@ -27,7 +27,8 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'libs/client/src/api-client.test.ts': 'the number 0 survives the request',
   'services/apiserver/src/authorization/node-incarnation.test.ts':
     'a displaced machine is refused whatever it asks for',
-  'services/apiserver/src/verbs/lagging-cache.test.ts': 'a server that lags warns of no removal that has happened already',
+  'services/apiserver/src/verbs/lagging-cache.test.ts':
+    'a server that lags warns of no removal that has happened already',
   'services/apiserver/src/verbs/deletion.test.ts': 'what it does to the object',
   'services/apiserver/src/pipeline/lifecycle-guarantees.test.ts': 'who is refused',
   'services/apiserver/src/admission/pod-ownership.test.ts': 'who is refused, who is warned',

@@ -84,12 +84,11 @@ class PlayedNode {
   /** A controller may change the object between the read and the write. */
   async #whateverOthersWrite(change: () => Promise<void>): Promise<void> {
     for (;;) {
-      const refusal = await change().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      if (refusal === undefined) return;
-      if (!(refusal instanceof StatusError) || refusal.reason !== 'Conflict') throw refusal;
+      try {
+        return await change();
+      } catch (error) {
+        if (!(error instanceof StatusError) || error.reason !== 'Conflict') throw error;
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 import { isTerminating, type KubeObject, type ResourceDefinition } from '@holdfast/api';
 import { alreadyExists, badRequest, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
-import type { StoreKey, WriteOperation } from '@holdfast/store';
+import type { StoreKey, WriteOperation, WriteResult } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
@@ -84,13 +84,13 @@ async function write(
   const options = old !== undefined && isTerminating(old) ? RELEASING : undefined;
   const encoding = encode(core, change, object);
   let latest = encoding instanceof Promise ? await encoding : encoding;
+  const send = (accompanying: readonly WriteOperation[]): Promise<WriteResult> =>
+    noteFate(sent, () => core.store.write([operationFor(latest.value), ...accompanying], options));
   const store: StoreObject = async (completed, accompanying) => {
     if (latest.object !== completed) latest = await encode(core, change, completed);
-    return noteFate(sent, () => core.store.write([operationFor(latest.value), ...accompanying], options));
+    return send(accompanying);
   };
-  const result = await (companions.length === 0
-    ? noteFate(sent, () => core.store.write([operationFor(latest.value)], options))
-    : writeAccompanied(companions, object, store));
+  const result = await (companions.length === 0 ? send([]) : writeAccompanied(companions, object, store));
   if (result.outcome === 'committed') {
     const { value, stored } = latest;
     const state = { key: operationFor(value).key, value, revision: result.firstRevision, written: stored };

@@ -17,7 +17,6 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type Cluster, startCluster } from '@holdfast/cluster';
-import { StatusError } from '@holdfast/machinery';
 import { createSystemClock, formatMicroTime, formatTime } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
@@ -77,23 +76,8 @@ class PlayedNode {
     await this.sayReady();
   }
 
-  sayReady(): Promise<void> {
-    return this.#whateverOthersWrite(() => this.#sayReadyOnce());
-  }
-
-  /** A controller may change the object between the read and the write. */
-  async #whateverOthersWrite(change: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await change();
-      } catch (error) {
-        if (!(error instanceof StatusError) || error.reason !== 'Conflict') throw error;
-      }
-    }
-  }
-
-  async #sayReadyOnce(): Promise<void> {
-    const node = await this.#client.get(NODES, { name: LOST });
+  /** By a patch, as kubelets do: controllers write to the node as well. */
+  async sayReady(): Promise<void> {
     const at = formatTime(cluster.now());
     const ready = {
       type: 'Ready',
@@ -103,16 +87,12 @@ class PlayedNode {
       lastHeartbeatTime: at,
       lastTransitionTime: at,
     };
-    const others = (node.status.conditions ?? []).filter(({ type }) => type !== 'Ready');
-    await this.#client.updateStatus(NODES, { ...node, status: { ...node.status, conditions: [...others, ready] } });
-  }
-
-  renew(): Promise<void> {
-    return this.#whateverOthersWrite(() => this.#renewOnce());
+    const body = { status: { conditions: [ready] } };
+    await this.#client.patch(NODES, { name: LOST }, { type: 'strategic', body, subresource: 'status' });
   }
 
   /** A new promise has no mark of an old one. */
-  async #renewOnce(): Promise<void> {
+  async renew(): Promise<void> {
     const lease = await this.#client.get(LEASES, { namespace: 'kube-node-lease', name: LOST });
     await this.#client.update(LEASES, {
       ...lease,

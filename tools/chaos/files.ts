@@ -12,7 +12,7 @@ import type { Scenario } from '../../test/scenario/model.ts';
 import { scenarioOf } from '../../test/scenario/plans.ts';
 import { printScenario } from '../../test/scenario/print.ts';
 import { planOf } from '../../test/sim/hunt/plan.ts';
-import { ensurePackages, ensurePrograms } from '../setup/packages.ts';
+import { ensureCompiler, ensurePrograms } from '../setup/packages.ts';
 
 /** One scenario to play, with these bugs. */
 export interface Work {
@@ -96,7 +96,7 @@ export async function playAll(works: readonly Work[], options: PlayFilesOptions)
     );
     const bugs = [...new Set(own.flatMap((work) => work.bugs))];
     const ownClocks = own.some(({ scenario }) => movesClocks(scenario));
-    if (ownClocks) ensurePackages(['libfaketime']);
+    if (ownClocks) ensureCompiler();
     if (own.some(({ scenario }) => scenario.workload.database > 0)) ensurePrograms(['nats-server-next']);
     let session: Session | undefined;
     for (const [index, work] of own.entries()) {

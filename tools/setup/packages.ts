@@ -68,6 +68,13 @@ export function ensureMissing(wanted: readonly Wanted[]): void {
   if (missing.length > 0) ensurePackages(missing);
 }
 
+/** For what is loaded into processes of tests. */
+export const ensureCompiler = (): void =>
+  ensureMissing([
+    ['gcc', findOnPath('gcc') !== undefined],
+    ['libc6-dev', existsSync('/usr/include/stdio.h')],
+  ]);
+
 export function findOnPath(program: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', OWN_PROGRAMS];
   return folders.map((folder) => path.join(folder, program)).find((file) => existsSync(file));

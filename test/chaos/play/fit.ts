@@ -2,7 +2,7 @@ import { createSeededRandom } from '@holdfast/platform';
 import { FAULTS, type FaultKind, KINDS, type Kind, type StepKind } from '../../sim/hunt/kinds.ts';
 import { type HuntPlan, OBSERVER, type Step, targetsOf } from '../../sim/hunt/plan.ts';
 import { COMPOSE_FORMS, type FormName } from '../support/compose-form.ts';
-import { FORM_REFUSALS, hasNoClock } from './refusals.ts';
+import { FORM_REFUSALS } from './refusals.ts';
 
 /** A plan of the hunt with what a form of containers can do of it. */
 export function fitForContainers(
@@ -13,7 +13,7 @@ export function fitForContainers(
   const absent = form === 'S' ? /^(?:scheduler|controller-manager)-\d$|^node-[4-9]$/ : /^node-[4-9]$/;
   const isThere = ({ target }: { readonly target: string }): boolean => target !== OBSERVER && !absent.test(target);
   const rest = { isLeaderless: false, startsEmpty: false };
-  const isDone = (step: Step): boolean => isPossible(step.do) && !(step.do === 'clock-jump' && hasNoClock(step.target));
+  const isDone = (step: Step): boolean => isPossible(step.do);
   const own = plan.steps.filter((step) => isDone(step) && isThere(step)).map(atItsTime);
   const drawn = [...drawSurroundings(plan, form).filter(isDone), ...(form === 'S' ? [] : drawZoneFaults(plan))];
   const steps = [...own, ...drawn].toSorted((a, b) => a.at - b.at);

@@ -24,19 +24,18 @@ test('what containers cannot do is said before the start, one sentence each', ()
 length: 60s
 form: { nodes: 4, fencer: true }
 schedule:
-  - { at: 1s, do: clock-slow, target: node-1, for: 5s, thousandths: 2 }
-  - { at: 2s, do: clock-slow, target: node-2, for: 5s, thousandths: 2 }
+  - { at: 1s, do: disk-full, target: node-1, for: 5s }
+  - { at: 2s, do: disk-full, target: node-2, for: 5s }
   - { at: 3s, do: pause, target: observer, for: 5s }
-  - { at: 3s, do: clock-jump, target: node-1, jump: 5s }
-  - { at: 3s, do: clock-jump, target: apiserver, jump: 5s }
+  - { at: 3s, do: clock-jump, target: [node-1, apiserver], jump: 5s }
+  - { at: 3s, do: clock-slow, target: [node-1, apiserver], for: 5s, thousandths: 2 }
   - { at: 4s, do: evict, target: web, when: pod-bound, lag: 1s }
 `);
   assert.deepEqual(refusalsOf(scenario), [
     'form.nodes: the compose form has 3, and the file asks for 4.',
     'form.fencer: the compose form has false, and the file asks for true.',
-    'clock-slow: containers cannot do this: all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump.',
+    'disk-full: containers cannot do this: the processes of pods are no containers in the compose form.',
     'target observer: the compose form has no follower that could be disturbed.',
-    'clock-jump of a node: only processes of the control plane have wall clocks of their own.',
     'when: nobody sees the moments of containers in time; give the step a time of its own.',
   ]);
 });

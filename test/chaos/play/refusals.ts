@@ -34,8 +34,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
   pause: YES,
   'clock-jump': YES,
-  'clock-slow':
-    'all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump',
+  'clock-slow': YES,
   'disk-slow': 'the processes of pods are no containers in the compose form; use pause',
   'disk-full': 'the processes of pods are no containers in the compose form',
   'expired-token': 'the credentials of the container form outlast a run',
@@ -104,9 +103,6 @@ const refusalOf = (kind: StepKind, form: FormName): string | undefined =>
 
 export const canForm = (kind: StepKind, form: FormName): boolean => refusalOf(kind, form) === undefined;
 
-/** The processes of pods run as other users, whom the library that gives a clock does not serve. */
-export const hasNoClock = (target: string): boolean => target.startsWith('node-');
-
 /** One sentence for each thing that the compose form cannot do. Empty: it can play the scenario. */
 export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
   const name = composeFormOf(form);
@@ -122,12 +118,9 @@ export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
   });
   const isObserved = schedule.some(({ targets }) => targets.includes('observer'));
   const observer = isObserved ? ['target observer: the compose form has no follower that could be disturbed.'] : [];
-  const clocks = schedule.some((step) => step.do === 'clock-jump' && step.targets.some(hasNoClock))
-    ? ['clock-jump of a node: only processes of the control plane have wall clocks of their own.']
-    : [];
   const isLater = schedule.some(({ when }) => when !== undefined);
   const moments = isLater
     ? ['when: nobody sees the moments of containers in time; give the step a time of its own.']
     : [];
-  return [...shapes, ...kinds, ...observer, ...clocks, ...moments];
+  return [...shapes, ...kinds, ...observer, ...moments];
 }

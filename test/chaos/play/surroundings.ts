@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait.ts';
 import { addressesOf, docker, pidOf } from '../losses/faults.ts';
 import { apiServersOf, serviceOf } from '../support/compose-form.ts';
 import { expiredIdentity, goodIdentity, putIdentity } from './certificates.ts';
-import { moveClock } from './clocks.ts';
+import { moveClock, slowClock } from './clocks.ts';
 import { addRules, containerOf } from './containers.ts';
 import { Holds } from './holds.ts';
 import type { Begin } from './users.ts';
@@ -23,43 +23,45 @@ const SHOWN_WITHIN_MS = 60_000;
 const UNLIMITED = String(1024 * 1024 * MEGABYTE);
 
 /** What the machine around a process does to it. */
-export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expired-certificate' | 'clock-jump', Begin>> =
-  {
-    'no-names': (cluster, { target }) =>
-      addRules(containerOf(cluster, target), [['OUTPUT', '--destination', NAMES, '--jump', 'REJECT']]),
-    'tight-memory': async (cluster, { target, value = 0 }) => {
-      const container = containerOf(cluster, target);
-      const limit = (bytes: string): Promise<string> =>
-        docker('update', '--memory', bytes, '--memory-swap', bytes, container);
-      await limit(String((await memoryOf(container)) + value * MEGABYTE));
-      return () => limit(UNLIMITED);
-    },
-    'expired-certificate': async (cluster, { target }) => {
-      const container = containerOf(cluster, target);
-      const folder = cluster.filesOf(serviceOf(target));
-      const release = EXPIRED.hold([container]);
-      const renew = (): boolean => {
-        const isLast = release().length > 0;
-        if (isLast) putIdentity(folder, goodIdentity(cluster.stateFolder));
-        return isLast;
-      };
-      try {
-        putIdentity(folder, await expiredIdentity(cluster.stateFolder, apiServersOf(cluster.form)));
-        await docker('restart', '--time', STOP_SECONDS, container);
-        // It reads its files some time after the engine has started it.
-        await waitFor(`${target} to show an expired certificate`, shows(container, 'expired'), SHOWN_WITHIN_MS);
-      } catch (error) {
-        renew();
-        throw error;
-      }
-      return async () => {
-        if (!renew()) return;
-        // No restart: it follows its files. Without its store it may not listen at all.
-        await waitFor(`${target} to show its certificate`, shows(container, 'valid'), SHOWN_WITHIN_MS).catch(() => {});
-      };
-    },
-    'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
-  };
+export const SURROUNDINGS: Readonly<
+  Record<'no-names' | 'tight-memory' | 'expired-certificate' | 'clock-jump' | 'clock-slow', Begin>
+> = {
+  'no-names': (cluster, { target }) =>
+    addRules(containerOf(cluster, target), [['OUTPUT', '--destination', NAMES, '--jump', 'REJECT']]),
+  'tight-memory': async (cluster, { target, value = 0 }) => {
+    const container = containerOf(cluster, target);
+    const limit = (bytes: string): Promise<string> =>
+      docker('update', '--memory', bytes, '--memory-swap', bytes, container);
+    await limit(String((await memoryOf(container)) + value * MEGABYTE));
+    return () => limit(UNLIMITED);
+  },
+  'expired-certificate': async (cluster, { target }) => {
+    const container = containerOf(cluster, target);
+    const folder = cluster.filesOf(serviceOf(target));
+    const release = EXPIRED.hold([container]);
+    const renew = (): boolean => {
+      const isLast = release().length > 0;
+      if (isLast) putIdentity(folder, goodIdentity(cluster.stateFolder));
+      return isLast;
+    };
+    try {
+      putIdentity(folder, await expiredIdentity(cluster.stateFolder, apiServersOf(cluster.form)));
+      await docker('restart', '--time', STOP_SECONDS, container);
+      // It reads its files some time after the engine has started it.
+      await waitFor(`${target} to show an expired certificate`, shows(container, 'expired'), SHOWN_WITHIN_MS);
+    } catch (error) {
+      renew();
+      throw error;
+    }
+    return async () => {
+      if (!renew()) return;
+      // No restart: it follows its files. Without its store it may not listen at all.
+      await waitFor(`${target} to show its certificate`, shows(container, 'valid'), SHOWN_WITHIN_MS).catch(() => {});
+    };
+  },
+  'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
+  'clock-slow': (cluster, { target, value = 0 }) => slowClock(cluster, target, value),
+};
 
 /** The good one comes back with the end of the last step that has put an expired one there. */
 const EXPIRED = new Holds();

@@ -39,7 +39,17 @@ test('bugs that are planted together are told apart by seeds that are played wit
   const played: string[] = [];
   const run = workerFor({ easy: 2, hard: 4 }, played);
   await new Group(['easy', 'hard'], { ...LIMITS, results, run }).hunt(RUNNING);
-  assert.deepEqual(played, ['easy,hard 1', 'easy,hard 2', 'easy 2', 'hard 2', 'hard 3', 'hard 4', 'hard 4']);
+  assert.deepEqual(played, [
+    'easy,hard 1',
+    'easy,hard 2',
+    'easy 2',
+    ' 2',
+    'hard 2',
+    'hard 3',
+    'hard 4',
+    'hard 4',
+    ' 4',
+  ]);
   assert.deepEqual(
     [...results.rows].map(([name, { rule, seeds }]) => [name, rule, seeds]),
     [
@@ -62,4 +72,20 @@ test('a hunt that goes on keeps what was found, and records nothing that it has 
   await new Group(names, { ...LIMITS, results, run }).hunt(RUNNING);
   assert.deepEqual(results.of('found'), { from: 1, seeds: 3, cpuSeconds: 9, rule: 'r' });
   assert.deepEqual([results.of('ahead')?.seeds, results.of('new')?.seeds], [4, 4]);
+});
+
+test('a seed that breaks a rule without the bug as well is no find, and is told', async () => {
+  const results = resultsOf();
+  const told: string[] = [];
+  // Nothing is planted in the seed that the empty name finds.
+  const run = workerFor({ first: 2, second: 2, '': 2 }, []);
+  await new Group(['first', 'second'], { ...LIMITS, results, run, say: (line) => void told.push(line) }).hunt(RUNNING);
+  assert.deepEqual(
+    [...results.rows].map(([name, { rule, seeds }]) => [name, rule, seeds]),
+    [
+      ['first', undefined, 4],
+      ['second', undefined, 4],
+    ],
+  );
+  assert.deepEqual(told, ['seed 2 breaks a rule without a planted bug: ']);
 });

@@ -47,19 +47,27 @@ export interface GroupOptions {
   /** The longest time of the hunt. */
   readonly minutes: number;
   readonly results: Pick<PlantedResults, 'of' | 'keep'>;
+  readonly say?: (text: string) => void;
   /** For tests. */
   readonly run?: typeof runWorker;
 }
 
+interface Replayed {
+  readonly cpuMs: number;
+  readonly rule: string | undefined;
+}
+
 /**
  * Plays seeds with several planted bugs at once. A seed that breaks a rule is played again with each of them alone, so
- * that bugs that are hard to find share the seeds that are played in vain. What was not played is not recorded.
+ * that bugs that are hard to find share the seeds that are played in vain, and without any, which has to break nothing. What was not played is not recorded.
  */
 export class Group {
   readonly names: readonly string[];
   readonly from: number;
   readonly #options: GroupOptions;
   readonly #run: typeof runWorker;
+  /** The last seed that was played without a planted bug. */
+  #without: { readonly seed: number; readonly rule: string | undefined } | undefined;
 
   constructor(names: readonly string[], options: GroupOptions) {
     this.names = names;
@@ -125,17 +133,36 @@ export class Group {
   async #playAlone(name: string, failing: Scenario): Promise<void> {
     const { seed } = failing;
     if (this.#huntedFor(name).seeds !== seed - this.from) return;
+    const { cpuMs, rule } = await this.#replay(failing, name);
+    // What breaks without the bug as well is a fault of the product or of a rule, and no find.
+    const own = rule === undefined ? undefined : await this.#ruleWithout(failing);
+    this.#note(name, { seed, cpuMs, rule: own === undefined ? rule : undefined });
+  }
+
+  /** Played once, however many bugs it is played with. */
+  async #ruleWithout(failing: Scenario): Promise<string | undefined> {
+    const { seed } = failing;
+    if (this.#without?.seed === seed) return this.#without.rule;
+    const { rule } = await this.#replay(failing, '');
+    this.#without = { seed, rule };
+    if (rule !== undefined) this.#options.say?.(`seed ${seed} breaks a rule without a planted bug: ${rule}`);
+    return rule;
+  }
+
+  async #replay(failing: Scenario, planted: string): Promise<Replayed> {
+    const { seed } = failing;
     const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-'));
     const plan = path.join(folder, 'plan.yaml');
     writeScenario(plan, failing);
-    const work = { command: 'plain', args: [String(seed), '1'], plan, planted: name, silentMs: ONE_SEED_MS } as const;
+    let replayed: Replayed = { cpuMs: 0, rule: undefined };
+    const bug = planted === '' ? {} : { planted };
+    const work = { command: 'plain', args: [String(seed), '1'], plan, ...bug, silentMs: ONE_SEED_MS } as const;
     const end = await this.#run(work, (line) => {
       const told = readLine(line);
-      if (!('begins' in told)) this.#note(name, { seed, cpuMs: told.cpuMs, rule: told.scenario?.found?.rule });
+      if (!('begins' in told)) replayed = { cpuMs: told.cpuMs, rule: told.scenario?.found?.rule };
     });
     rmSync(folder, { recursive: true });
-    if (end === undefined) return;
-    this.#note(name, { seed, cpuMs: 0, rule: `the process ended: ${end.why.split('\n').at(-1) ?? ''}` });
+    return end === undefined ? replayed : { cpuMs: 0, rule: `the process ended: ${end.why.split('\n').at(-1) ?? ''}` };
   }
 
   #note(name: string, { seed, cpuMs, rule }: { seed: number; cpuMs: number; rule?: string | undefined }): void {

@@ -21,9 +21,13 @@ export class PlantedResults {
       ?.hunts.find((hunt) => hunt.from === from && hunt.world === undefined);
   }
 
-  /** The next hunts for these bugs begin anew. */
+  /** The next hunts for these bugs begin anew; each row stays until a new result takes its place. */
   forget(names: readonly string[]): void {
-    this.#write(this.#rows().filter(({ name }) => !names.includes(name)));
+    const rows = this.#rows().map((row) => {
+      if (!names.includes(row.name)) return row;
+      return { ...row, hunts: row.hunts.map((hunt): Hunted => ({ ...hunt, world: 'older' })) };
+    });
+    this.#write(rows);
   }
 
   keep(name: string, hunted: Hunted): void {

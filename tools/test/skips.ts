@@ -18,7 +18,7 @@ interface AllowedSkip {
 const REFERENCE = 'documents of Kubernetes are not part of the project: who has them puts them beside the checkout';
 const USERS = 'the kernel of a shared machine may forbid user namespaces; the refusal itself is tested there';
 
-const FUSE = 'a machine without /dev/fuse has no file system that can forget; the simulator plays the loss of power';
+const FUSE = 'a machine without /dev/fuse has no file system that can forget what was not synced';
 
 /** On CI every other skip is a failure. */
 export const ALLOWED_SKIPS: readonly AllowedSkip[] = [

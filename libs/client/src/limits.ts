@@ -98,6 +98,12 @@ export const CONNECT_TIMEOUT_MS = 5_000;
 /** A failed server is tried last for this time. It doubles with every failure. */
 export const SERVER_BACKOFF_BASE_MS = 500;
 export const SERVER_BACKOFF_MAX_MS = 30_000;
+/** With several servers: one that is silent for this long while requests wait is avoided, and asked whether it is there. */
+export const SERVER_SILENT_MS = 1_000;
+/** One that does not answer that within this time is gone: its watches and reads move to another. */
+export const SERVER_PROBE_MS = 2_000;
+/** Between two such questions to a server that answers, and has a request that takes long. */
+export const SERVER_PATIENCE_MAX_MS = 8_000;
 /** Connections per server for requests, and for watches (one each). */
 export const REQUEST_SOCKETS_MAX = 64;
 export const WATCH_SOCKETS_MAX = 512;
@@ -129,6 +135,7 @@ invariant(
 );
 invariant(SERVER_BACKOFF_BASE_MS <= SERVER_BACKOFF_MAX_MS, 'the back-off of servers begins with the shortest delay');
 invariant(CONNECT_TIMEOUT_MS < REQUEST_DEADLINE_MS, 'another server can be tried within one request');
+invariant(SERVER_SILENT_MS + SERVER_PROBE_MS < CONNECT_TIMEOUT_MS, 'silence is found before a connection is given up');
 invariant(REQUEST_DEADLINE_MS < RECONCILE_DEADLINE_MS, 'a pass survives one request that gets no answer');
 invariant(SHARED_MESSAGE_CHARACTERS_MAX <= WATCH_LINE_BYTES_MAX, 'a shared message is no longer than a line');
 

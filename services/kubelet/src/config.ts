@@ -75,7 +75,7 @@ export const KUBELET_SETTINGS = {
   'self-fencing': {
     kind: 'enum',
     values: ['exclusive', 'all', 'off'],
-    help: 'pods that a watchdog ends when the API acknowledges no heartbeat for 8 s, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; always off for container runtimes',
+    help: 'pods that a watchdog ends when the API acknowledges no heartbeat for 8 s, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; off for container runtimes where the kernel cannot kill a control group',
     default: 'exclusive',
   },
   'watchdog-device': {

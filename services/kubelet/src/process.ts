@@ -197,5 +197,6 @@ async function openRuntime(
   }
   const { CONTAINER_ENDPOINTS, openContainerRuntime } = await import('./runtime/container-runtimes.ts');
   const endpoint = runtimeEndpoint ?? CONTAINER_ENDPOINTS[kind];
-  return openContainerRuntime(kind, { ...machine, endpoint, sandboxImage, stateDirectory, nodeName, logs });
+  const node = { stateDirectory, nodeName, logs, watchdogDevice };
+  return openContainerRuntime(kind, { ...machine, ...node, endpoint, sandboxImage });
 }

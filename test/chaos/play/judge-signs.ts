@@ -46,6 +46,24 @@ export async function brokenSigns(
   return [...lives, ...damage];
 }
 
+/** Exclusive processes that ended without being told to, as at the deadline of a promise: one sentence with their number. */
+export function endedAtOnce(byPod: SignsByPod): string {
+  const ended = [...byPod].flatMap(([pod, signs]) => {
+    if (!/^(?:db-|disk)/.test(pod)) return [];
+    const lives = new Map<string, Sign>();
+    const told = new Set<string>();
+    for (const sign of signs) {
+      lives.set(lifeOf(sign), sign);
+      if (sign.what === 'stopping') told.add(lifeOf(sign));
+    }
+    const last = signs.at(-1);
+    return [...lives].flatMap(([life, { node }]) =>
+      last === undefined || life === lifeOf(last) || told.has(life) ? [] : [`${pod} on ${node}`],
+    );
+  });
+  return `${ended.length} exclusive processes ended without being told to${ended.length === 0 ? '' : `: ${ended.join(', ')}`}`;
+}
+
 /**
  * In a schedule without faults each process that is told to end has the time to do so by itself. `commits`: when the API
  * gave less time than it needs, it may be killed.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseScenario } from '../../scenario/parse.ts';
 import type { Sign } from '../losses/signs.ts';
-import { brokenGrace } from './judge-signs.ts';
+import { brokenGrace, endedAtOnce } from './judge-signs.ts';
 import type { LoggedCommit } from './store-log.ts';
 import { StoredRules } from './stored-rules.ts';
 
@@ -93,4 +93,19 @@ test('a process that is killed before the end of its time is found, unless a fau
   assert.equal(grace(CALM, 10, 'beat'), 1);
   assert.equal(grace(CALM, 3, 'beat'), 0, 'it was given less time than it needs');
   assert.equal(grace(FAULTY, 10, 'beat'), 0);
+});
+
+test('exclusive processes that end without being told to are counted, and the last of each pod is none', () => {
+  const sign = (pid: string, what: Sign['what'] = 'beat', pod = 'db-0'): Sign => ({
+    atMs: 0,
+    pod,
+    uid: 'u',
+    node: 'node-1',
+    record: 0,
+    pid,
+    what,
+  });
+  const told = (pod: string, ...signs: readonly Sign[]): string => endedAtOnce(new Map([[pod, signs]]));
+  assert.match(told('db-0', sign('1'), sign('2', 'stopping'), sign('3')), /^1 exclusive processes .*: db-0 on node-1$/);
+  assert.match(told('web-0', sign('1'), sign('2')), /^0 exclusive/);
 });

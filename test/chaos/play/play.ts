@@ -18,7 +18,7 @@ import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { describePods } from '../support/workloads.ts';
 import { beginStep, meantNow } from './actions.ts';
 import { startAll } from './containers.ts';
-import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
+import { brokenGrace, brokenSigns, endedAtOnce, readSigns } from './judge-signs.ts';
 import { type Outage, outagesOf } from './outages.ts';
 import { Recoveries } from './recoveries.ts';
 import { renderRun } from './report.ts';
@@ -150,6 +150,7 @@ export class Play {
         clients.facts(),
         patient.facts(),
         ...(this.#database === undefined ? [] : [this.#database.facts()]),
+        endedAtOnce(signs),
         `${commits.length} commits`,
       ].join('\n'),
     };

@@ -20,6 +20,8 @@ export interface Exchange {
   readonly deadlineMs: number;
   readonly connectTimeoutMs: number;
   readonly watchIdleMs: number;
+  /** Something came from the server. */
+  readonly heard?: () => void;
 }
 
 /** Sends one request to one server. Every rejection is a `TransportError`. */
@@ -38,7 +40,7 @@ export async function exchange(options: Exchange): Promise<ApiResponse> {
     return { status, headers, body: { kind: 'stream', chunks: untilSilent(incoming, options) } };
   }
   try {
-    return { status, headers, body: bodyOf(headers['content-type'] ?? '', await collect(incoming)) };
+    return { status, headers, body: bodyOf(headers['content-type'] ?? '', await collect(incoming, options.heard)) };
   } catch (error) {
     throw failure(options, error, true);
   } finally {
@@ -74,7 +76,10 @@ function send(options: Exchange): Promise<Head> {
     if (outgoing.reusedSocket || !(socket instanceof nodeTls().TLSSocket)) onConnected();
     else socket.once('secureConnect', onConnected);
   });
-  outgoing.on('response', (incoming) => resolve({ incoming, release }));
+  outgoing.on('response', (incoming) => {
+    options.heard?.();
+    resolve({ incoming, release });
+  });
   outgoing.on('error', (error) => {
     release();
     reject(failure(options, error, connected));
@@ -83,11 +88,12 @@ function send(options: Exchange): Promise<Head> {
   return promise;
 }
 
-async function collect(incoming: IncomingMessage): Promise<Buffer> {
+async function collect(incoming: IncomingMessage, heard?: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming) {
     if (!Buffer.isBuffer(chunk)) throw new Error('the answer is not binary');
+    heard?.();
     bytes += chunk.length;
     if (bytes > RESPONSE_BYTES_MAX) throw new Error(`the answer is larger than ${RESPONSE_BYTES_MAX} bytes`);
     chunks.push(chunk);

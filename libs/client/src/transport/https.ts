@@ -5,6 +5,7 @@ import {
   CONNECT_TIMEOUT_MS,
   REQUEST_DEADLINE_MS,
   REQUEST_SOCKETS_MAX,
+  SERVER_PROBE_MS,
   WATCH_IDLE_MS,
   WATCH_SOCKETS_MAX,
 } from '../limits.ts';
@@ -12,6 +13,7 @@ import { askInOrder, checkServers, isWatch } from './failover.ts';
 import { exchange } from './https-exchange.ts';
 import { type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 import { createServerPool, type ServerPool } from './server-pool.ts';
+import { Silence } from './silence.ts';
 
 export interface HttpsTransportOptions {
   /**
@@ -33,11 +35,18 @@ export interface HttpsTransportOptions {
 
 /**
  * HTTPS with kept connections and failover. A request moves to the next server only when it is certain that nothing of
- * it was sent, or when it only reads. This transport never repeats a write that may have arrived.
+ * it was sent, or when it only reads. This transport never repeats a write that may have arrived. Of several servers, one
+ * that falls silent is left within a second.
  */
 export function createHttpsTransport(options: HttpsTransportOptions): ApiTransport {
   checkServers(options.servers);
   return new HttpsTransport(options);
+}
+
+/** How a request at a server is ended. */
+interface Ending {
+  readonly server: string;
+  readonly controller: AbortController;
 }
 
 class HttpsTransport implements ApiTransport {
@@ -45,13 +54,18 @@ class HttpsTransport implements ApiTransport {
   readonly #pool: ServerPool;
   readonly #requests: Agent;
   readonly #watches: Agent;
+  readonly #probes: Agent;
   readonly #closing = new AbortController();
   /**
    * The abort controllers of requests that only the transport can abort, which are most. A signal that follows
    * `#closing` would do the same. But that signal tracks its followers by weak references, which keep their targets
    * alive until V8 collects old objects.
    */
-  readonly #endings = new InFlight<AbortController>();
+  readonly #endings = new InFlight<Ending>();
+  /** Ends what follows a signal at each server. */
+  readonly #ends = new Map<string, AbortController>();
+  /** Undefined with one server: there is no other. */
+  readonly #silence: Silence | undefined;
 
   constructor(options: HttpsTransportOptions) {
     this.#options = options;
@@ -66,6 +80,14 @@ class HttpsTransport implements ApiTransport {
     const { Agent } = nodeHttps();
     this.#requests = new Agent({ ...tls, maxSockets: REQUEST_SOCKETS_MAX });
     this.#watches = new Agent({ ...tls, maxSockets: WATCH_SOCKETS_MAX });
+    this.#probes = new Agent({ ...tls, keepAlive: false });
+    if (options.servers.length > 1)
+      this.#silence = new Silence({
+        clock: options.clock,
+        onSuspect: (server) => this.#pool.failed(server),
+        isThere: (server) => this.#isThere(server),
+        onGone: (server) => this.#leave(server),
+      });
   }
 
   request(request: ApiRequest): Promise<ApiResponse> {
@@ -82,23 +104,61 @@ class HttpsTransport implements ApiTransport {
   async close(): Promise<void> {
     const reason = new TransportError('the transport was closed');
     this.#closing.abort(reason);
-    for (const ending of this.#endings.values()) ending.abort(reason);
-    this.#requests.destroy();
-    this.#watches.destroy();
+    this.#silence?.close();
+    for (const { controller } of this.#endings.values()) controller.abort(reason);
+    for (const agent of [this.#requests, this.#watches, this.#probes]) agent.destroy();
   }
 
   async #ask(server: string, request: ApiRequest, leftMs: number): Promise<ApiResponse> {
+    const silence = isWatch(request) ? undefined : this.#silence;
+    silence?.began(server);
+    try {
+      return await this.#askUntilEnded(server, request, leftMs);
+    } finally {
+      silence?.ended(server);
+    }
+  }
+
+  async #askUntilEnded(server: string, request: ApiRequest, leftMs: number): Promise<ApiResponse> {
     const { signal: closing } = this.#closing;
     const { signal } = request;
-    if (signal !== undefined) return this.#send(server, request, leftMs, AbortSignal.any([closing, signal]));
-    if (closing.aborted || isWatch(request)) return this.#send(server, request, leftMs, closing);
-    const ending = new AbortController();
-    const number = this.#endings.add(ending);
+    if (signal !== undefined || closing.aborted || isWatch(request)) {
+      const ends = [closing, this.#endOf(server), ...(signal === undefined ? [] : [signal])];
+      return this.#send(server, request, leftMs, AbortSignal.any(ends));
+    }
+    const controller = new AbortController();
+    const number = this.#endings.add({ server, controller });
     try {
-      return await this.#send(server, request, leftMs, ending.signal);
+      return await this.#send(server, request, leftMs, controller.signal);
     } finally {
       this.#endings.delete(number);
     }
+  }
+
+  #endOf(server: string): AbortSignal {
+    let end = this.#ends.get(server);
+    if (end === undefined) this.#ends.set(server, (end = new AbortController()));
+    return end.signal;
+  }
+
+  /** Ends all that waits for a server: reads are asked of another, and watches begin there. */
+  #leave(server: string): void {
+    const reason = new TransportError(`${server} has fallen silent`);
+    for (const { server: asked, controller } of this.#endings.values()) if (asked === server) controller.abort(reason);
+    this.#ends.get(server)?.abort(reason);
+    this.#ends.delete(server);
+  }
+
+  /** On a connection of its own, which no other request fills. */
+  async #isThere(server: string): Promise<boolean> {
+    const probe = { method: 'GET', path: '/livez', query: new URLSearchParams(), headers: {} } as const;
+    const times = { deadlineMs: SERVER_PROBE_MS, connectTimeoutMs: SERVER_PROBE_MS, watchIdleMs: SERVER_PROBE_MS };
+    const { signal } = this.#closing;
+    const asked = { server, request: probe, watch: false, agent: this.#probes, clock: this.#options.clock, signal };
+    return exchange({ ...asked, ...times }).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #send(server: string, request: ApiRequest, leftMs: number, signal: AbortSignal): Promise<ApiResponse> {
@@ -114,6 +174,7 @@ class HttpsTransport implements ApiTransport {
       deadlineMs: leftMs,
       connectTimeoutMs,
       watchIdleMs,
+      heard: () => this.#silence?.heard(server),
     });
   }
 

@@ -27,6 +27,8 @@ export interface CriRuntimeOptions {
   readonly nodeAddress: () => string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
+  /** Resets the machine when its exclusive containers cannot be ended. */
+  readonly watchdogDevice?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -107,5 +109,5 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       connection.close();
     },
   };
-  return guarded(runtime, { stateDirectory, clock, log, refusal: () => readGroupsRefusal(connection) });
+  return guarded(runtime, { ...options, refusal: () => readGroupsRefusal(connection) });
 }

@@ -32,6 +32,8 @@ export interface DockerRuntimeOptions {
   readonly sandboxImage?: string | undefined;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
+  /** Resets the machine when its exclusive containers cannot be ended. */
+  readonly watchdogDevice?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -98,5 +100,5 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
       engine.close();
     },
   };
-  return guarded(runtime, { stateDirectory, clock, log, refusal: () => readGroupsRefusal(engine) });
+  return guarded(runtime, { ...options, refusal: () => readGroupsRefusal(engine) });
 }

@@ -9,8 +9,10 @@ import { sandboxConfig } from '../contract.ts';
 import { groupsRefusal } from '../cri/health.ts';
 import { type ContainerRuntime, type ContainerStatus, RuntimeError, type SandboxStatus } from '../port.ts';
 import { createDeadlineFile } from '../process/deadline-file.ts';
+import { readDevicePath } from '../process/watchdog-device.ts';
 import { ContainerGuard } from './container-guard.ts';
 import { GuardedContainers } from './guarded-runtime.ts';
+import { guarded } from './index.ts';
 import { StartRecords } from './start-records.ts';
 
 const clock = createSystemClock();
@@ -345,6 +347,23 @@ test('a container that ends before its group is looked at counts as placed', asy
   scene.onStart = () => clock.timer(60, () => scene.setState(id, 'exited'));
   await scene.start(id);
   await scene.guard.ready();
+});
+
+test('[FENCE-06] a runtime of containers has its watchdog use the device of the machine, or says that it does not', async (t) => {
+  const device = '/dev/watchdog';
+  const told: string[] = [];
+  const log = { ...createSilentLog(), warn: (message: string) => void told.push(message) };
+  const { directory: stateDirectory, groups, mounts } = new Scene(t);
+  const options = { stateDirectory, clock, log, refusal: () => Promise.resolve(undefined) };
+  const runtime = { close: () => Promise.resolve() } as ContainerRuntime;
+  const openWith = async (watchdogDevice: string | undefined): Promise<string | undefined> => {
+    await guarded(runtime, { ...options, groups, watchdogDevice }).close();
+    return readDevicePath(stateDirectory);
+  };
+  assert.equal(await openWith(device), device);
+  assert.equal(await openWith(undefined), undefined);
+  for (const each of COVERED_CLASSES) rmSync(join(mounts, groups.parent(each), 'cgroup.kill'));
+  assert.deepEqual([await openWith(device), told], [undefined, ['the watchdog device is not used']]);
 });
 
 test('groups that the kernel cannot kill are not left behind', (t) => {

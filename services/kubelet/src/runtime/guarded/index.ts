@@ -6,6 +6,7 @@ import { createDeadlineFile } from '../process/deadline-file.ts';
 import { createProcessGuard } from '../process/exclusive-guard.ts';
 import { readBootId } from '../process/process-table.ts';
 import { directoryHash } from '../process/socket-path.ts';
+import { writeDevicePath } from '../process/watchdog-device.ts';
 import { ContainerGuard } from './container-guard.ts';
 import { GuardedContainers } from './guarded-runtime.ts';
 import { StartRecords } from './start-records.ts';
@@ -16,15 +17,24 @@ export interface GuardingOptions {
   readonly log: Log;
   /** Resolves with the reason why the runtime places no containers in given groups; undefined: it does. */
   readonly refusal: () => Promise<string | undefined>;
+  /** The watchdog device of the machine, which resets it when its containers cannot be ended. */
+  readonly watchdogDevice?: string | undefined;
+  /** For tests. */
+  readonly groups?: ClassCgroups;
 }
 
+const NO_GROUPS = 'the kernel has no control groups that can be killed, or this user may not create them';
+
 /** Gives a runtime a guard, where the kernel can end its containers. */
-export function guarded(
-  runtime: ContainerRuntime,
-  { stateDirectory, clock, log, refusal }: GuardingOptions,
-): ContainerRuntime {
-  const groups = new ClassCgroups(directoryHash(stateDirectory));
-  if (!groups.prepare()) return runtime;
+export function guarded(runtime: ContainerRuntime, options: GuardingOptions): ContainerRuntime {
+  const { stateDirectory, clock, log, refusal, watchdogDevice } = options;
+  const groups = options.groups ?? new ClassCgroups(directoryHash(stateDirectory));
+  if (!groups.prepare()) {
+    if (watchdogDevice !== undefined)
+      log.warn('the watchdog device is not used', { device: watchdogDevice, reason: NO_GROUPS });
+    return runtime;
+  }
+  writeDevicePath(stateDirectory, watchdogDevice);
   const records = new StartRecords(stateDirectory);
   const containers = new GuardedContainers({ runtime, clock, groups, records, refusal });
   const watchdog = createProcessGuard({

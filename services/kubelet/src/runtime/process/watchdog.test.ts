@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,12 +25,18 @@ interface Scene {
   readonly guard: NonNullable<ProcessRuntime['guard']>;
 }
 
-const open = (stateDirectory: string): ProcessRuntime =>
-  createProcessRuntime({ stateDirectory, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.7' });
+const open = (stateDirectory: string, watchdogDevice?: string): ProcessRuntime =>
+  createProcessRuntime({
+    stateDirectory,
+    clock,
+    log: createSilentLog(),
+    nodeAddress: () => '192.0.2.7',
+    watchdogDevice,
+  });
 
-function createScene(t: TestContext): Scene {
+function createScene(t: TestContext, deviceName?: string): Scene {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-watchdog-'));
-  const runtime = open(directory);
+  const runtime = open(directory, deviceName === undefined ? undefined : join(directory, deviceName));
   t.after(async () => {
     for (const pid of programs(directory)) signal(pid, 'SIGCONT');
     // The one of the test may be closed.
@@ -141,6 +147,18 @@ test('with the policy "all", every pod except static pods is killed', async (t) 
   guard.extend(guard.now(), 'all');
   await eventually(() => alive(other) === 0, 'the pod is dead');
   assert.ok(alive(own) >= 2);
+});
+
+test('[FENCE-06] the watchdog of a node writes to the device of its machine, and closes it in order at the end', async (t) => {
+  const scene = createScene(t, 'device');
+  const device = join(scene.directory, 'device');
+  writeFileSync(device, '');
+  const written = (): string => readFileSync(device, 'utf8');
+  await run(scene, 'u1', 'exclusive');
+  await scene.guard.ready();
+  await eventually(() => /^\.+$/.test(written()), 'it writes while nothing is promised');
+  await scene.runtime.shutdown(0);
+  await eventually(() => /^\.+V$/.test(written()), 'it tells the device to stop');
 });
 
 test('a start is refused after the deadline of its confirmation, and without one while a promise holds', async (t) => {

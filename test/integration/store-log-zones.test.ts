@@ -98,4 +98,14 @@ describe('three zones', { concurrency: true }, () => {
       assert.ok(slices.every(({ acknowledged }) => acknowledged >= 80));
     });
   }
+
+  test('log: with one replica the same campaign finds that a lost disk loses what was acknowledged', async () => {
+    const slices: Slice[] = [];
+    const onSlice = (slice: Slice): void => void slices.push(slice);
+    await runCampaign({ kind: 'disk-lost', times: 1, seed: 1, replicas: 1, onSlice });
+    assert.notDeepEqual(
+      slices.flatMap(({ broken }) => broken),
+      [],
+    );
+  });
 });

@@ -45,6 +45,8 @@ export interface Expectations {
   readonly recoverWithin?: number;
   /** Clients that ask every API server again until one answers have their writes acknowledged within this time. */
   readonly answeredWithin?: number;
+  /** A negative control: something has to be found broken. */
+  readonly breaks?: true;
 }
 
 /** What the hunt has found with this schedule. */

@@ -83,12 +83,13 @@ function readDatabase(field: Field): DatabaseSize {
 }
 
 function readExpectations(field: Field): Expectations {
-  const of = field.map(['wholeWithin', 'recoverWithin', 'answeredWithin']);
+  const of = field.map(['wholeWithin', 'recoverWithin', 'answeredWithin', 'breaks']);
   const [whole, recover, answered] = [of('wholeWithin'), of('recoverWithin'), of('answeredWithin')];
   return {
     wholeWithin: whole.isAbsent ? DEFAULT_EXPECTATIONS.wholeWithin : readSeconds(whole, 1, SECONDS_MAX),
     ...(recover.isAbsent ? {} : { recoverWithin: readSeconds(recover, 1, SECONDS_MAX) }),
     ...(answered.isAbsent ? {} : { answeredWithin: readSeconds(answered, 1, SECONDS_MAX) }),
+    ...(of('breaks').isAbsent || !of('breaks').flag() ? {} : { breaks: true }),
   };
 }
 

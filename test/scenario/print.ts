@@ -43,10 +43,13 @@ const workloadLines = ({ workload: { replicas, hasDisks, database, clients } }: 
   ...clientKinds().flatMap((kind) => (clients[kind] === 0 ? [] : [`${kind}: ${clients[kind]}`])),
 ];
 
-const expectLines = ({ expect: { wholeWithin, recoverWithin, answeredWithin } }: Scenario): readonly string[] => [
+const expectLines = ({
+  expect: { wholeWithin, recoverWithin, answeredWithin, breaks },
+}: Scenario): readonly string[] => [
   `wholeWithin: ${printAmount(wholeWithin)}`,
   ...(recoverWithin === undefined ? [] : [`recoverWithin: ${printAmount(recoverWithin)}`]),
   ...(answeredWithin === undefined ? [] : [`answeredWithin: ${printAmount(answeredWithin)}`]),
+  ...(breaks === undefined ? [] : ['breaks: true']),
 ];
 
 /** A comment says the step in words. */

@@ -7,6 +7,7 @@ import { canForm, refusalsOf } from '../../test/chaos/play/refusals.ts';
 import { Session } from '../../test/chaos/play/run.ts';
 import { composeFormOf, type FormName } from '../../test/chaos/support/compose-form.ts';
 import { CLIENTS_OF_RANDOM } from '../../test/scenario/clients.ts';
+import { countedAgainst } from '../../test/scenario/control.ts';
 import { readScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
 import { scenarioOf } from '../../test/scenario/plans.ts';
@@ -118,13 +119,14 @@ async function playOne(session: Session, work: Work, options: PlayFilesOptions):
   const { say, reports, onPlayed } = options;
   const { scenario, bugs } = work;
   say(`${scenario.name}${bugs.length === 0 ? '' : `, with ${bugs.join(' and ')}`}`);
-  const verdict = await session.play(scenario, bugs).catch((error: unknown) => {
+  const found = await session.play(scenario, bugs).catch((error: unknown) => {
     say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   });
-  if (verdict !== undefined) say(verdict.load);
-  for (const each of verdict?.broken ?? []) say(`BROKEN: ${each}`);
-  if (verdict?.broken.length === 0) say('nothing is broken');
+  if (found !== undefined) say(found.load);
+  for (const each of found?.broken ?? []) say(`BROKEN: ${each}`);
+  if (found?.broken.length === 0) say('nothing is broken');
+  const verdict = found && { ...found, broken: countedAgainst(scenario, found.broken) };
   if (reports !== undefined && verdict !== undefined) writeReport(reports, work, verdict);
   const played = { ...work, verdict };
   onPlayed?.(played);

@@ -18,6 +18,8 @@ import { notePlantedRuns } from './planted-runs.ts';
 import { formatPlayed, type PlayedSlice, sliceOf } from './played-slices.ts';
 
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
+/** Schedules of planted bugs are played with `--planted both`. */
+const SUITE = ['*.yaml', 'zones/*.yaml', 'controls/*.yaml'];
 /** Two runs at the same time do not meet. */
 const PROJECT = `holdfast-chaos-${process.pid}`;
 const INTERRUPTED = 130;
@@ -214,9 +216,9 @@ function formNamed(name: string): FormName {
 
 /** The files of the suite. */
 function suiteFiles(): readonly string[] {
-  return globSync('*.yaml', { cwd: SCENARIOS })
-    .toSorted()
-    .map((file) => path.join(SCENARIOS, file));
+  return SUITE.flatMap((pattern) => globSync(pattern, { cwd: SCENARIOS }).toSorted()).map((file) =>
+    path.join(SCENARIOS, file),
+  );
 }
 
 /** A path as the user wrote it. */

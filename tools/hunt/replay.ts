@@ -1,3 +1,4 @@
+import { countedAgainst } from '../../test/scenario/control.ts';
 import { readScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
 import { planOf } from '../../test/scenario/plans.ts';
@@ -62,12 +63,14 @@ export async function replay({ file, html, plants = true, say, document }: Repla
     return 1;
   }
   const { violation, traceHash } = played;
-  const holds = violation === undefined;
+  const against = countedAgainst(scenario, violation === undefined ? [] : [violation.story]);
+  const holds = against.length === 0;
   document?.({ event: 'played', scenario: scenario.name, holds, ...violation, trace: traceHash, html });
   say(violation === undefined ? 'no rule is broken' : `a rule is broken: ${violation.story}`);
   say(`trace ${traceHash}${comparedWith(scenario, traceHash)}`);
   if (html !== undefined) say(`timeline: ${html}`);
-  return violation === undefined ? 0 : 1;
+  if (violation === undefined) for (const each of against) say(each);
+  return holds ? 0 : 1;
 }
 
 function describe(scenario: Scenario, say: (text: string) => void): void {

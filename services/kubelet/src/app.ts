@@ -97,6 +97,7 @@ export interface KubeletDeps {
    * The pods that the node promises to end when it is disconnected. Absent, or with a runtime without a guard: none.
    */
   readonly selfFencing?: SelfFencingPolicy | undefined;
+  readonly selfFencingSeconds?: number | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
   readonly userRanges?: UserRangePool | undefined;
   /**
@@ -241,7 +242,7 @@ const lifeOf = (
 });
 
 function createPromise(
-  { client, clock, log, node, runtime, selfFencing: policy }: KubeletDeps,
+  { client, clock, log, node, runtime, selfFencing: policy, selfFencingSeconds: promiseSeconds }: KubeletDeps,
   onChange: () => void,
 ): PromiseKeeper | undefined {
   const { guard } = runtime;
@@ -250,7 +251,8 @@ function createPromise(
   if (policy === undefined && guard.deadline() === undefined) return undefined;
   const { machine = node.nodeInfo.machineID, boot = node.nodeInfo.bootID } = parseIncarnation(node.incarnation) ?? {};
   const holder = `${machine}/${boot}`;
-  return new PromiseKeeper({ client, clock, log, nodeName: node.name, holder, policy, guard, runtime, onChange });
+  const words = { nodeName: node.name, holder, policy, promiseSeconds };
+  return new PromiseKeeper({ client, clock, log, ...words, guard, runtime, onChange });
 }
 
 const startsOf = (

@@ -12,6 +12,7 @@ import { GARBAGE_SETTINGS, type GarbagePolicy, readGarbagePolicy } from './garba
 import { KUBELET_PORT_DEFAULT, MAX_PODS_PER_NODE } from './limits.ts';
 import { LOG_SETTINGS, readLogFlags } from './runtime/log-flags.ts';
 import type { LogLimits } from './runtime/log-limits.ts';
+import { PROMISE_SECONDS, PROMISE_SECONDS_MAX } from './self-fencing/limits.ts';
 import { readShutdownPeriods, type ShutdownPeriod } from './shutdown/plan.ts';
 
 export const KUBELET_SETTINGS = {
@@ -75,12 +76,19 @@ export const KUBELET_SETTINGS = {
   'self-fencing': {
     kind: 'enum',
     values: ['exclusive', 'all', 'off'],
-    help: 'pods that a watchdog ends when the API acknowledges no heartbeat for 8 s, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; off for container runtimes where the kernel cannot kill a control group',
+    help: 'pods that a watchdog ends when the API acknowledges no heartbeat for --self-fencing-seconds, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; off for container runtimes where the kernel cannot kill a control group',
     default: 'exclusive',
+  },
+  'self-fencing-seconds': {
+    kind: 'integer',
+    help: 'how long the API may be silent before the watchdog ends pods; they run elsewhere about 3 s later. Longer than the store needs to elect a leader: 11 for a log in three zones',
+    default: PROMISE_SECONDS,
+    min: PROMISE_SECONDS,
+    max: PROMISE_SECONDS_MAX,
   },
   'watchdog-device': {
     kind: 'string',
-    help: 'watchdog device of this machine, /dev/watchdog: it resets the machine when exclusive pods cannot be ended; its time-out must be 9 s',
+    help: 'watchdog device of this machine, /dev/watchdog: it resets the machine when exclusive pods cannot be ended; its time-out must be 1 s longer than --self-fencing-seconds',
   },
   config: { kind: 'file', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables override it' },
   'feature-gates': FEATURE_GATES_SETTING,
@@ -118,6 +126,8 @@ export interface KubeletConfig {
   readonly userRanges: UserRangePool | undefined;
   /** Absent: the node promises nothing. */
   readonly selfFencing: SelfFencingPolicy | undefined;
+  /** How long a promise holds after the last renewal. */
+  readonly selfFencingSeconds: number;
   /** Absent: only processes keep the promise. */
   readonly watchdogDevice: string | undefined;
   readonly logs: LogLimits;
@@ -161,6 +171,7 @@ export function readKubeletConfig(
     }),
     userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
     selfFencing: settings['self-fencing'] === 'off' ? undefined : settings['self-fencing'],
+    selfFencingSeconds: settings['self-fencing-seconds'],
     watchdogDevice: settings['watchdog-device'],
     logs: readLogFlags(settings),
     logLevel: settings['log-level'],

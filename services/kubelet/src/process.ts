@@ -79,7 +79,7 @@ export async function startProcess(config: KubeletConfig, log: Log, openPodNetwo
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(facts.allocatable, config.reserved, config.eviction);
-  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing } = config;
+  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing, selfFencingSeconds } = config;
   const { dns } = pods ?? config;
   const described = { ...facts, incarnation, runtimeName, allocatable, taints };
   const node = { ...described, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
@@ -97,6 +97,7 @@ export async function startProcess(config: KubeletConfig, log: Log, openPodNetwo
     shutdownPeriods,
     userRanges,
     selfFencing,
+    selfFencingSeconds,
     ownNetworks: pods !== undefined,
     ownIds: userRangePool(),
     machine: probe,
@@ -136,7 +137,8 @@ function requireDevice(path: string | undefined): void {
   throw new OperatorError({
     code: 'BadSetting',
     message: `--watchdog-device ${path} does not exist on this machine`,
-    nextStep: 'Load its driver (modprobe softdog soft_margin=9), or leave the setting out.',
+    nextStep:
+      'Load its driver (modprobe softdog soft_margin=9: 1 s more than --self-fencing-seconds), or leave the setting out.',
     exitCode: 2,
   });
 }

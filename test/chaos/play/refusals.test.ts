@@ -15,7 +15,7 @@ test('each kind is either done on containers or refused with a reason', () => {
 
 test('all scenario files of the suite run on containers', () => {
   const folder = path.resolve(import.meta.dirname, '../scenarios');
-  for (const file of globSync('*.yaml', { cwd: folder }))
+  for (const file of globSync('**/*.yaml', { cwd: folder }))
     assert.deepEqual(refusalsOf(readScenario(path.join(folder, file))), [], file);
 });
 

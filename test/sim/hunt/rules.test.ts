@@ -345,6 +345,7 @@ function busyFor(durationMs: number, { steps, writers }: { steps: number; writer
 test('a process that writes without end is a livelock, and so are events without end', () => {
   assert.match(busyFor(5_000, { steps: 1, writers: ['scheduler'] }) ?? '', /scheduler wrote more than/);
   assert.match(busyFor(5_000, { steps: 100, writers: [] }) ?? '', /events happened/);
+  assert.equal(busyFor(5_000, { steps: 1, writers: ['admin'] }), undefined);
 });
 
 test('an application is complete without the pods that their node has refused, and not with one too many', () => {

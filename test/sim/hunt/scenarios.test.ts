@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { countedAgainst } from '../../scenario/control.ts';
 import { readScenario } from '../../scenario/files.ts';
 import { playScenario } from './play.ts';
 import { RECOVERY_RULE } from './recovery.ts';
 
 const FOLDER = path.resolve(import.meta.dirname, '../../chaos/scenarios');
-const FILES = globSync('*.yaml', { cwd: FOLDER }).toSorted();
+const filesOf = (pattern: string): readonly string[] => globSync(pattern, { cwd: FOLDER }).toSorted();
+const FILES = filesOf('{*,zones/*}.yaml');
 
 test('there are scenario files', () => {
   assert.ok(FILES.length >= 8);
@@ -17,6 +19,14 @@ for (const file of FILES) {
   test(`[TEST-01] the scenario ${file} holds on virtual time`, async () => {
     const { violation } = await playScenario(readScenario(path.join(FOLDER, file)));
     assert.equal(violation, undefined, violation?.story);
+  });
+}
+
+for (const file of filesOf('controls/*.yaml')) {
+  test(`[TEST-07] the control ${file} is found broken on virtual time`, async () => {
+    const scenario = readScenario(path.join(FOLDER, file));
+    const { violation } = await playScenario(scenario);
+    assert.deepEqual(countedAgainst(scenario, violation === undefined ? [] : [violation.story]), []);
   });
 }
 

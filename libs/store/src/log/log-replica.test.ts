@@ -177,3 +177,17 @@ test('a process that starts and is outrun by snapshots reads them again', async 
   assert.equal(late.revision, 20);
   await late.close();
 });
+
+test('I5: a process that hears from another that has seen more of the log than there is halts, and so does everybody', async () => {
+  const servers = new LogServers();
+  const [one, other] = [await servers.open(), await servers.open()];
+  await writeEach(servers, one, namesFrom(0, 3));
+  const claim = { sequence: servers.last + 100, digest: 'x' };
+  const ahead = { session: 'ahead', number: 1, claim, limits: undefined, writes: [] };
+  servers.append(encodeEntry({ ...ahead, command: { kind: 'open' } }));
+  for (const each of [one, other]) {
+    await servers.until(() => each.haltedBy !== undefined, 'it halts');
+    assert.match(each.haltedBy ?? '', /the log went back: an API server has seen more of it than entry \d+/);
+  }
+  await Promise.all([one, other].map((each) => each.close()));
+});

@@ -6,7 +6,7 @@ import { LOG_SESSIONS_MAX } from '../limits.ts';
 import type { Change, WriteOperation } from '../port.ts';
 import { type Command, decodeEntry, type Entry, encodeEntry } from './entry.ts';
 import { captureState, encodePiece, SnapshotReader } from './snapshot.ts';
-import { type Applied, emptyState, StateMachine } from './state-machine.ts';
+import { type Applied, type Decided, emptyState, StateMachine } from './state-machine.ts';
 
 const open = (session: string): Entry => entry(session, 1, [], { kind: 'open' });
 
@@ -235,4 +235,14 @@ test('an update answers the revision it met, as every backend does', () => {
     entry('a', 3, [[update(pod('x'), 9)]]),
   );
   assert.deepEqual(answersOf(refused), [{ outcome: 'conflict', index: 0, currentRevision: 1 }]);
+});
+
+test('I9: an answer to a client is made of an applied entry, or does not compile', () => {
+  const settle = ({ answer }: Decided): Decided['answer'] => answer;
+  // @ts-expect-error -- nobody but the state machine has the mark of one
+  assert.equal(settle({ answer: 'halted' }), 'halted');
+  const machine = new StateMachine();
+  const [applied] = feed(machine, open('a'), entry('a', 2, [[create(pod('x'))]])).slice(-1);
+  const [decided] = applied?.decided ?? [];
+  assert.deepEqual(decided && settle(decided), { outcome: 'committed', firstRevision: 1, lastRevision: 1 });
 });

@@ -1,5 +1,6 @@
-/** The node's promise: exclusive pods are dead when no renewal sent within this time was acknowledged. */
+/** The node's promise: exclusive pods are dead when no renewal sent within this time was acknowledged. The least and default, and the most. */
 export const PROMISE_SECONDS = 8;
+export const PROMISE_SECONDS_MAX = 60;
 export const PROMISE_RENEW_MS = 2_000;
 /** Deadline of what keeps the promise on this machine. A guard that does not answer must not cost the renewal. */
 export const GUARD_READY_MS = 3_000;

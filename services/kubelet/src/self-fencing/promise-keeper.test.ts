@@ -48,7 +48,7 @@ class World {
   writes = 0;
   keeper = this.boot();
 
-  boot(policy: SelfFencingPolicy | 'off' = 'exclusive'): PromiseKeeper {
+  boot(policy: SelfFencingPolicy | 'off' = 'exclusive', promiseSeconds?: number): PromiseKeeper {
     return new PromiseKeeper({
       client: this.#client() as ApiClient,
       clock: this.clock,
@@ -56,6 +56,7 @@ class World {
       nodeName: 'n',
       holder: 'machine/boot',
       policy: policy === 'off' ? undefined : policy,
+      promiseSeconds,
       guard: this.guard,
       runtime: this.runtime,
       onChange: () => {},
@@ -359,3 +360,21 @@ for (const [how, fail] of [
     assert.equal(await world.alive(), 1);
   });
 }
+
+test('[SAFE-32] a node promises for as long as it is told to, and a shorter promise holds before its answer has come', async () => {
+  const world = await promised();
+  const longMs = 30_000;
+  await world.crash();
+  world.keeper = world.boot('exclusive', longMs / 1000);
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  assert.equal(promiseOf(world.lease)?.durationMs, longMs);
+  assert.ok((world.guard.deadline() ?? 0) > world.guard.now() + longMs - PROMISE_RENEW_MS);
+  await world.crash();
+  world.keeper = world.boot();
+  world.losesAnswers = true;
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  assert.equal(promiseOf(world.lease)?.durationMs, D_MS, 'the API knows the shorter one');
+  assert.ok((world.guard.deadline() ?? 0) <= world.guard.now() + D_MS);
+});

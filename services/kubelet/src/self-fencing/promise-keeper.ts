@@ -37,6 +37,8 @@ export interface PromiseKeeperDeps {
   readonly holder: string;
   /** Undefined: nothing is promised from now on, and what an earlier kubelet promised is taken back. */
   readonly policy: SelfFencingPolicy | undefined;
+  /** How long the promise holds after a renewal. Default: 8. */
+  readonly promiseSeconds?: number | undefined;
   readonly guard: ExclusiveGuard;
   readonly runtime: Pick<ContainerRuntime, 'list'>;
   /** The node has another thing to say of its promise. */
@@ -52,12 +54,12 @@ type PromiseState = 'unknown' | 'none' | 'held' | 'lapsed';
 /** Why an exclusive pod has to wait. */
 export class PromiseWait extends Error {}
 
-const PROMISE_MS = PROMISE_SECONDS * 1000;
 const DEADLINE_MISSING = 'its deadline is missing on this machine';
 
 /** Renews the node's lease and with it the promise, and moves the guard's deadline after each acknowledged renewal. */
 export class PromiseKeeper {
   readonly #deps: PromiseKeeperDeps;
+  readonly #promiseSeconds: number;
   #state: PromiseState = 'unknown';
   /** The coverage of the lease: more than `policy` while one of another policy may be in force. */
   #covers: FencingPolicy | undefined;
@@ -72,6 +74,7 @@ export class PromiseKeeper {
 
   constructor(deps: PromiseKeeperDeps) {
     this.#deps = deps;
+    this.#promiseSeconds = deps.promiseSeconds ?? PROMISE_SECONDS;
   }
 
   /** The node exists and is ours. The first call begins the renewals. */
@@ -203,28 +206,34 @@ export class PromiseKeeper {
     else this.#hold(sentAtMs, policy);
   }
 
-  /** A write that covers more may be in force without our hearing of it: the guard covers as much before it is sent. */
+  /** A write that covers more, or promises for less time, may be in force without our hearing of it: the guard does so before it is sent. */
   #widen(sentAtMs: number, policy: FencingPolicy): void {
     const { guard } = this.#deps;
     const covers = widest(this.#covers, policy) ?? policy;
     this.#covers = covers;
-    if (guard.policy() === covers) return;
+    const latest = this.#deadlineAfter(sentAtMs);
     const untilMs = this.#state === 'held' ? guard.deadline() : undefined;
-    guard.extend(untilMs ?? deadlineAfter(sentAtMs, PROMISE_MS), covers);
+    const isShorter = untilMs !== undefined && latest < untilMs;
+    if (guard.policy() === covers && !isShorter) return;
+    guard.extend(Math.min(untilMs ?? latest, latest), covers);
   }
 
   /** It counts for as long as it would have in time, and only for a promise that still holds: an API that is slow is not away. */
   #acknowledgedLate(sentAtMs: number, policy: FencingPolicy): void {
     const { guard } = this.#deps;
-    const until = deadlineAfter(sentAtMs, PROMISE_MS);
+    const until = this.#deadlineAfter(sentAtMs);
     if (this.#state !== 'held' || this.#stopped || this.#isPast() || until <= (guard.deadline() ?? until)) return;
     this.#hold(sentAtMs, policy);
   }
 
   #hold(sentAtMs: number, policy: FencingPolicy): void {
-    this.#deps.guard.extend(deadlineAfter(sentAtMs, PROMISE_MS), policy);
+    this.#deps.guard.extend(this.#deadlineAfter(sentAtMs), policy);
     this.#covers = policy;
     this.#become('held');
+  }
+
+  #deadlineAfter(sentAtMs: number): number {
+    return deadlineAfter(sentAtMs, this.#promiseSeconds * 1000);
   }
 
   #release(): void {
@@ -237,7 +246,8 @@ export class PromiseKeeper {
     const { client, clock, holder } = this.#deps;
     const node = this.#node;
     if (node === undefined) return Promise.reject(new Error('the node is not known'));
-    const next = nextLease(this.#lease, node, { holder, policy, renewTime: formatMicroTime(clock.now()) });
+    const words = { holder, policy, promiseSeconds: this.#promiseSeconds, renewTime: formatMicroTime(clock.now()) };
+    const next = nextLease(this.#lease, node, words);
     return this.#lease === undefined ? client.create(LEASES, next) : client.update(LEASES, next);
   }
 

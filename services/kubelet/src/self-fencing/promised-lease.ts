@@ -15,6 +15,8 @@ export interface LeaseWords {
   /** The machine and its boot. */
   readonly holder?: string;
   readonly policy: SelfFencingPolicy | undefined;
+  /** How long the promise holds. */
+  readonly promiseSeconds?: number;
   readonly renewTime: string;
 }
 
@@ -46,7 +48,8 @@ export function nextLease(held: Lease | undefined, node: Node, words: LeaseWords
     words.policy === undefined ? {} : { [SELF_FENCING]: words.policy, [SELF_FENCING_HOLDER]: words.holder ?? '' };
   const annotations = { ...others, ...own };
   const written = base.metadata.annotations === undefined && Object.keys(own).length === 0 ? {} : { annotations };
-  const leaseDurationSeconds = words.policy === undefined ? LEASE_DURATION_SECONDS : PROMISE_SECONDS;
+  const leaseDurationSeconds =
+    words.policy === undefined ? LEASE_DURATION_SECONDS : (words.promiseSeconds ?? PROMISE_SECONDS);
   const spec = { holderIdentity: name, leaseDurationSeconds, renewTime: words.renewTime };
   return { ...base, metadata: { ...metadata, ...written }, spec: { ...base.spec, ...spec } };
 }

@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { readdir, readFile, stat, truncate } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, stat, truncate } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import {
   type Clock,
@@ -17,7 +16,7 @@ import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract'
 import { adoptRedisStore, createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { COMMIT } from '../../libs/store/src/redis/scripts.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { appendOnlyFile, type RedisServer, startRedis } from '../support/redis-server.ts';
 import { startStoreLoad } from '../support/store-load.ts';
 
 const KILLS = 6;
@@ -257,7 +256,7 @@ test('redis: an attempt that arrives after its deadline is not executed', async 
   const redis = intrude(t, server.url);
   const key = 'core/pods/default/a';
   const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
-  const parameters = ['1', clock.now() - 1, 1, 0, 'late', 'only', 1, 0, 'c', '', '{}', key, 'default/a'];
+  const parameters = ['1', clock.now() - 1, 1, 0, 'late', 'only', 1, 0, 'c', '', '{}', key, 'default/a', ''];
   const reply: unknown = await redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
   assert.ok(Array.isArray(reply) && reply[0] === 'EXPIRED', JSON.stringify(reply));
   assert.deepEqual(await store.get(key), { revision: 0, object: undefined });
@@ -271,7 +270,7 @@ test('redis: a late packet cannot execute a create that was meanwhile answered w
   const redis = intrude(t, server.url);
   const attempt = async (which: 'only' | 'first' | 'again', id = 'late'): Promise<unknown> => {
     const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
-    const parameters = ['1', clock.now() + 5_000, 1, 0, id, which, 1, 0, 'c', '', '"late"', key, 'default/a'];
+    const parameters = ['1', clock.now() + 5_000, 1, 0, id, which, 1, 0, 'c', '', '"late"', key, 'default/a', ''];
     const answers: unknown = await redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
     // The last is the size of the store.
     return Array.isArray(answers) ? answers.slice(0, -1) : answers;
@@ -365,8 +364,13 @@ test('redis: the documented access rules are sufficient, and a wrong password is
   const rules = /ACL SETUSER holdfast (.*)/.exec(page)?.[1]?.replace('<password>', 'secret');
   assert.ok(rules !== undefined, 'the page names the rules');
   await intrude(t, server.url).call('ACL', 'SETUSER', 'holdfast', ...rules.split(' '));
-  const store = await open(t, server.url.replace('//', '//holdfast:secret@'));
-  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  const restricted = server.url.replace('//', '//holdfast:secret@');
+  const first = await open(t, restricted);
+  await first.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  await first.close();
+  // The server has a history now, which the next one compares with its objects.
+  await intrude(t, server.url).hdel('{k8s}:m', 'checked');
+  const store = await open(t, restricted);
   assert.equal((await changesUpTo(store, 0, 1)).length, 1);
   assert.equal((await store.list('')).objects.length, 1);
   await store.write([{ kind: 'delete', key: 'core/pods/default/a', value: '{}', expectedRevision: 1 }]);
@@ -428,15 +432,6 @@ test('redis: any torn end of the append-only file leaves whole batches, and what
     await last.close();
   }
 });
-
-/** The part to which the server writes now: the last. */
-async function appendOnlyFile(server: RedisServer): Promise<string> {
-  const folder = join(server.directory, 'appendonlydir');
-  const numberOf = (name: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0);
-  const [newest] = (await readdir(folder)).toSorted((a, b) => numberOf(b) - numberOf(a));
-  assert.ok(newest !== undefined && numberOf(newest) > 0, 'the server keeps an append-only file');
-  return join(folder, newest);
-}
 
 test('redis: a user who may not renew the append-only file is refused, and taken when the right is given', async (t) => {
   await using server = await startRedis();

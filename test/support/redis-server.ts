@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '@holdfast/platform';
@@ -119,4 +120,13 @@ async function answers(port: number, over: AbortSignal): Promise<void> {
       redis.disconnect();
     }
   }
+}
+
+/** The part to which the server writes now: the last. */
+export async function appendOnlyFile(server: RedisServer): Promise<string> {
+  const folder = join(server.directory, 'appendonlydir');
+  const numberOf = (name: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0);
+  const [newest] = (await readdir(folder)).toSorted((a, b) => numberOf(b) - numberOf(a));
+  assert.ok(newest !== undefined && numberOf(newest) > 0, 'the server keeps an append-only file');
+  return join(folder, newest);
 }

@@ -38,9 +38,11 @@ export async function askInOrder(request: ApiRequest, { pool, clock, deadlineMs,
 }
 
 function mayRepeat(request: ApiRequest, error: unknown): boolean {
-  if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return true;
-  return error instanceof TransportError && !error.possiblySent;
+  return onlyReads(request) || (error instanceof TransportError && !error.possiblySent);
 }
+
+export const onlyReads = ({ method }: ApiRequest): boolean =>
+  method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
 export function isWatch(request: ApiRequest): boolean {
   const watch = request.query.get('watch');

@@ -9,7 +9,7 @@ import {
   WATCH_IDLE_MS,
   WATCH_SOCKETS_MAX,
 } from '../limits.ts';
-import { askInOrder, checkServers, isWatch } from './failover.ts';
+import { askInOrder, checkServers, isWatch, onlyReads } from './failover.ts';
 import { exchange } from './https-exchange.ts';
 import { type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 import { createServerPool, type ServerPool } from './server-pool.ts';
@@ -36,7 +36,7 @@ export interface HttpsTransportOptions {
 /**
  * HTTPS with kept connections and failover. A request moves to the next server only when it is certain that nothing of
  * it was sent, or when it only reads. This transport never repeats a write that may have arrived. Of several servers, one
- * that falls silent is left within a second.
+ * that falls silent is left within a second, but for the writes that it has.
  */
 export function createHttpsTransport(options: HttpsTransportOptions): ApiTransport {
   checkServers(options.servers);
@@ -47,6 +47,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): ApiTranspo
 interface Ending {
   readonly server: string;
   readonly controller: AbortController;
+  readonly onlyReads: boolean;
 }
 
 class HttpsTransport implements ApiTransport {
@@ -123,11 +124,12 @@ class HttpsTransport implements ApiTransport {
     const { signal: closing } = this.#closing;
     const { signal } = request;
     if (signal !== undefined || closing.aborted || isWatch(request)) {
-      const ends = [closing, this.#endOf(server), ...(signal === undefined ? [] : [signal])];
+      const left = onlyReads(request) ? [this.#endOf(server)] : [];
+      const ends = [closing, ...left, ...(signal === undefined ? [] : [signal])];
       return this.#send(server, request, leftMs, AbortSignal.any(ends));
     }
     const controller = new AbortController();
-    const number = this.#endings.add({ server, controller });
+    const number = this.#endings.add({ server, controller, onlyReads: onlyReads(request) });
     try {
       return await this.#send(server, request, leftMs, controller.signal);
     } finally {
@@ -141,10 +143,14 @@ class HttpsTransport implements ApiTransport {
     return end.signal;
   }
 
-  /** Ends all that waits for a server: reads are asked of another, and watches begin there. */
+  /**
+   * Ends the reads that wait for a server: they are asked of another, and watches begin there. A write goes on waiting: it may
+   * be delivered when the server is back, and whoever had given it up could have written something newer by then.
+   */
   #leave(server: string): void {
     const reason = new TransportError(`${server} has fallen silent`);
-    for (const { server: asked, controller } of this.#endings.values()) if (asked === server) controller.abort(reason);
+    for (const ending of this.#endings.values())
+      if (ending.server === server && ending.onlyReads) ending.controller.abort(reason);
     this.#ends.get(server)?.abort(reason);
     this.#ends.delete(server);
   }

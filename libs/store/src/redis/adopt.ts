@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS } from '../limits.ts';
 import type { Revision } from '../port.ts';
 import { Link } from './link.ts';
+import { mendObjects } from './mend.ts';
 import { unreachableError, unsafeError } from './open-errors.ts';
 import { renewFile } from './renewed-file.ts';
 import { adopt } from './server.ts';
@@ -20,6 +21,7 @@ export interface AdoptRedisOptions {
  */
 export const adoptRedisStore = (options: AdoptRedisOptions): Promise<Revision> =>
   withServer(options, 'adopt', async (redis) => {
+    await mendObjects(redis, options.log);
     const adopted = await adopt(redis);
     if (adopted === undefined) throw emptyError();
     return adopted.revision;

@@ -8,12 +8,12 @@ export const LAYOUT_FORMAT = 1;
 
 /** Hash: rev, compact, inc, epoch, state, fmt. */
 export const META_KEY = `${TAG}:m`;
-/** Stream: one entry per revision, ID `<revision>-0`. */
+/** Stream: one entry per revision, ID `<revision>-0`, with a checksum as its last field. */
 export const HISTORY_KEY = `${TAG}:h`;
 export const OBJECT_KEY_PREFIX = `${TAG}:o:`;
 export const INDEX_KEY_PREFIX = `${TAG}:i:`;
 
-/** Hash per object: v value, r revision, c create revision. */
+/** Hash per object: v value, r revision, c create revision, s size, x revision and checksum. */
 export function objectHashKey(key: StoreKey): string {
   return OBJECT_KEY_PREFIX + key;
 }

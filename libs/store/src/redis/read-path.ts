@@ -13,6 +13,7 @@ import {
   StoreUnavailable,
 } from '../port.ts';
 import { callScript, isServerError, NotExecuted, type ScriptCall, withPacket } from './call.ts';
+import { DamagedValue } from './checksum.ts';
 import {
   HISTORY_KEY,
   INDEX_KEY_PREFIX,
@@ -134,12 +135,15 @@ export class ReadPath {
    * Returns up to `count` changes after `after` from the server's history. Throws `Compacted` when they are dropped.
    */
   async history(after: Revision, count: number): Promise<HistoryEntry[]> {
-    const entries = await this.#run((redis) => redis.xrange(HISTORY_KEY, `(${after}-0`, '+', 'COUNT', count));
+    const entries = await this.#run(async (redis) => {
+      const found = await redis.xrange(HISTORY_KEY, `(${after}-0`, '+', 'COUNT', count);
+      return found.map(([id, fields]) => decodeEntry(id, fields));
+    });
     // This read must come after the entries: if the mark moved past `after` earlier, some entries may have been
     // trimmed.
     const compacted = await this.compacted();
     if (after < compacted) throw new Compacted(compacted);
-    return entries.map(([id, fields]) => decodeEntry(id, fields));
+    return entries;
   }
 
   async list(prefix: string, options: ListOptions = {}): Promise<ListPage> {
@@ -250,6 +254,7 @@ export class ReadPath {
       return await ask(redis);
     } catch (error) {
       if (isServerError(error) && error.message.startsWith('HALF')) throw this.#standing.halt(error.message);
+      if (error instanceof DamagedValue) throw this.#standing.halt(error.message);
       if (!(error instanceof NotExecuted)) this.#link.drop(redis, error);
       throw unavailable('the store did not answer a read', error);
     }

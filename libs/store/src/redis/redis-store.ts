@@ -36,6 +36,7 @@ import {
   type WriteResult,
 } from '../port.ts';
 import { callScript } from './call.ts';
+import { DamagedValue } from './checksum.ts';
 import { HISTORY_KEY, META_KEY } from './layout.ts';
 import { Link } from './link.ts';
 import { assertLayout, unfitError, unreachableError, unsafeError } from './open-errors.ts';
@@ -47,6 +48,7 @@ import { countOnce, difference, inspect, newestSightings, readSettings, trimHist
 import { fieldsOf, unfitServer, unsafeSettings } from './settings.ts';
 import { type Halt, ServerTime, Standing, unavailable } from './standing.ts';
 import { Tail } from './tail.ts';
+import { verifyOnce } from './verify.ts';
 import { WritePath } from './write-path.ts';
 
 export interface RedisStoreOptions {
@@ -157,6 +159,7 @@ class RedisStore implements DurableStore {
     this.#standing.adopt(inspection);
     for (const sighting of await newestSightings(redis)) this.#standing.witness(sighting);
     this.#standing.review(inspection, 0);
+    if (this.#standing.haltedBy === undefined) await this.#verify(redis);
     this.#follow(this.#standing.highest);
     this.#endFollowersOfHalted();
     this.#startLoops();
@@ -302,6 +305,7 @@ class RedisStore implements DurableStore {
       this.#unfitAtStart = unfit;
     } else {
       this.#standing.review(inspection, knownBefore);
+      if (this.#standing.haltedBy === undefined) await this.#verify(redis);
     }
     this.#standing.setChecks({ unsafe, unfit });
     this.#checkedAt = this.#options.clock.monotonic();
@@ -318,6 +322,18 @@ class RedisStore implements DurableStore {
     const refusal = await renewFile(redis, clock);
     this.#renewal = { run, refusal, atMs: clock.monotonic() };
     return refusal;
+  }
+
+  /** Checks what the server has read from its file. */
+  async #verify(redis: Redis): Promise<void> {
+    const run = this.#renewal?.run;
+    if (run === undefined) return;
+    try {
+      await verifyOnce(redis, run);
+    } catch (error) {
+      if (!(error instanceof DamagedValue)) throw error;
+      this.#standing.halt(error.message);
+    }
   }
 
   /** Checks that the history is the one this process has seen, before anything reads it. */

@@ -9,6 +9,7 @@ import {
   type StoreUsage,
   type WriteResult,
 } from '../port.ts';
+import { assertEntry, assertObject } from './checksum.ts';
 import type { Sighting } from './witness.ts';
 
 /** The server's report about the whole store. */
@@ -120,10 +121,15 @@ export function decodeGet(
   return { state: text(state), revision: number(revision), objects };
 }
 
-function decodeObject(key: StoreKey, [value, revision, createRevision]: readonly unknown[]): StoredObject | undefined {
+function decodeObject(key: StoreKey, fields: readonly unknown[]): StoredObject | undefined {
+  const [value, revision, createRevision, check] = fields;
   if (value === null || value === undefined) return undefined;
+  assertObject(key, text(value), text(revision), check);
   return { key, value: text(value), revision: number(revision), createRevision: number(createRevision) };
 }
+
+/** Of each object of a page: its member, and what `GET` answers of it. */
+const PAGE_FIELDS = 5;
 
 export function decodePage(
   resource: string,
@@ -132,13 +138,9 @@ export function decodePage(
   const [state, revision, flat] = list(reply);
   const fields = list(flat);
   const objects: StoredObject[] = [];
-  for (let at = 0; at < fields.length; at += 4) {
-    objects.push({
-      key: `${resource}/${text(fields[at])}`,
-      value: text(fields[at + 1]),
-      revision: number(fields[at + 2]),
-      createRevision: number(fields[at + 3]),
-    });
+  for (let at = 0; at < fields.length; at += PAGE_FIELDS) {
+    const object = decodeObject(`${resource}/${text(fields[at])}`, fields.slice(at + 1, at + PAGE_FIELDS));
+    if (object !== undefined) objects.push(object);
   }
   return { state: text(state), revision: number(revision), objects };
 }
@@ -190,12 +192,13 @@ const WHOLE = 'a history entry is whole, in the order of the write script';
 
 /** Omits `previousValue` of the change: the caller adds it when it still holds it. */
 export function decodeEntry(id: string, fields: readonly string[]): HistoryEntry {
-  const [o, operation = '', k, key, p, previous, v, value, w, writeId] = fields;
+  const [o, operation = '', k, key, p, previous, v, value, w, writeId, , , , checksum] = fields;
   const kind = KINDS.get(operation);
   const isNamed = o === 'o' && k === 'k' && p === 'p' && v === 'v' && w === 'w';
   invariant(isNamed && kind !== undefined && key !== undefined && value !== undefined && writeId !== undefined, WHOLE, {
     id,
   });
+  assertEntry(key, value, checksum);
   const change = {
     revision: revisionOfId(id),
     kind,

@@ -5,6 +5,7 @@ import { sizeOfState } from '../internal/change-size.ts';
 import { RESTORE_BATCH_OBJECTS } from '../limits.ts';
 import type { Revision, StoredObject } from '../port.ts';
 import { type AdoptRedisOptions, withServer } from './adopt.ts';
+import { checksumOf } from './checksum.ts';
 import { indexKey, LAYOUT_FORMAT, META_KEY, OBJECT_KEY_PREFIX, objectHashKey, splitKey } from './layout.ts';
 import { adopt } from './server.ts';
 
@@ -56,7 +57,13 @@ async function write(redis: Redis, objects: readonly StoredObject[]): Promise<nu
   for (const { key, value, revision, createRevision } of objects) {
     const { resource, member } = splitKey(key);
     const size = sizeOfState(key, value);
-    pipeline.hset(objectHashKey(key), { v: value, r: revision, c: createRevision, s: size });
+    pipeline.hset(objectHashKey(key), {
+      v: value,
+      r: revision,
+      c: createRevision,
+      s: size,
+      x: `${revision} ${checksumOf(key, value)}`,
+    });
     pipeline.zadd(indexKey(resource), 0, member);
     bytes += size;
   }

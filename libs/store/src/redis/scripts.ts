@@ -21,7 +21,7 @@ function script(source: string): Script {
  * deadline (ms, Redis time), number of writes, bytes that releasing writes may use (0 = no limit), then per write:
  * write id,
  * attempt, number of operations, bytes that it may use, and per operation: op, expected revision or '', value, key,
- * member
+ * member, checksum
  *
  * Returns one refusal for all, or a list with an answer for each and the size of the store as the last item.
  *
@@ -64,7 +64,7 @@ end
 local function judge(count, k, a, previous, most)
   local grown, written, deletes = 0, 0, true
   for i = 0, count - 1 do
-    local at = a + i * 5
+    local at = a + i * 6
     local op, expected = ARGV[at], ARGV[at + 1]
     local found = redis.call('HMGET', KEYS[k + i * 2], 'r', 's')
     local current = found[1]
@@ -92,20 +92,22 @@ end
 local function apply(id, count, k, a, previous)
   local first = last + 1
   for i = 0, count - 1 do
-    local at = a + i * 5
+    local at = a + i * 6
     history = history + sizeOf(at)
     redis.call('XADD', KEYS[2], string.format('%.0f-0', first + i),
-      'o', ARGV[at], 'k', ARGV[at + 3], 'p', previous[i], 'v', ARGV[at + 2], 'w', id, 'b', string.format('%.0f', history))
+      'o', ARGV[at], 'k', ARGV[at + 3], 'p', previous[i], 'v', ARGV[at + 2], 'w', id, 'b', string.format('%.0f', history),
+      'x', ARGV[at + 5])
   end
   for i = 0, count - 1 do
-    local at = a + i * 5
+    local at = a + i * 6
     local op, object, index = ARGV[at], KEYS[k + i * 2], KEYS[k + i * 2 + 1]
     local revision = string.format('%.0f', first + i)
+    local check = revision .. ' ' .. ARGV[at + 5]
     if op == 'c' then
-      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision, 'c', revision, 's', sizeOf(at))
+      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision, 'c', revision, 's', sizeOf(at), 'x', check)
       redis.call('ZADD', index, 0, ARGV[at + 4])
     elseif op == 'u' then
-      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision, 's', sizeOf(at))
+      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision, 's', sizeOf(at), 'x', check)
     else
       redis.call('DEL', object)
       redis.call('ZREM', index, ARGV[at + 4])
@@ -133,7 +135,7 @@ for write = 1, tonumber(ARGV[3]) do
     end
     answers[write] = {'DONE', answer}
   end
-  k, a = k + count * 2, a + 4 + count * 5
+  k, a = k + count * 2, a + 4 + count * 6
 end
 if #remembered > 0 then
   redis.call('HSET', KEYS[3], unpack(remembered))
@@ -150,7 +152,7 @@ return answers
 export const GET = script(`
 local head = redis.call('HMGET', KEYS[1], 'state', 'rev')
 local found = {}
-for i = 2, #KEYS do found[i - 1] = redis.call('HMGET', KEYS[i], 'v', 'r', 'c') end
+for i = 2, #KEYS do found[i - 1] = redis.call('HMGET', KEYS[i], 'v', 'r', 'c', 'x') end
 return {head[1] or 'absent', head[2] or '0', found}
 `);
 
@@ -160,12 +162,13 @@ local head = redis.call('HMGET', KEYS[1], 'state', 'rev')
 local members = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
 local found = {}
 for _, member in ipairs(members) do
-  local object = redis.call('HMGET', ARGV[4] .. member, 'v', 'r', 'c')
+  local object = redis.call('HMGET', ARGV[4] .. member, 'v', 'r', 'c', 'x')
   if not object[1] then return redis.error_reply('HALF index names an object that is absent: ' .. member) end
   found[#found + 1] = member
   found[#found + 1] = object[1]
   found[#found + 1] = object[2]
   found[#found + 1] = object[3]
+  found[#found + 1] = object[4]
 end
 return {head[1] or 'absent', head[2] or '0', found}
 `);

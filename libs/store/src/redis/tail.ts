@@ -8,6 +8,7 @@ import {
   REDIS_TAIL_REPORT_AFTER_MS,
 } from '../limits.ts';
 import { type Change, type Revision, StoreUnavailable } from '../port.ts';
+import { DamagedValue } from './checksum.ts';
 import { HISTORY_KEY } from './layout.ts';
 import type { Link } from './link.ts';
 import { decodeEntry, type HistoryEntry } from './replies.ts';
@@ -62,6 +63,7 @@ export class Tail {
         await this.#readOnce(redis);
         this.#mended();
       } catch (error) {
+        if (error instanceof DamagedValue) standing.halt(error.message);
         link.drop(redis, error);
         this.#broken();
       }

@@ -22,6 +22,7 @@ import {
   type WriteRoom,
 } from '../port.ts';
 import { callScript, isServerError, leaveNow, NotExecuted, withPacket } from './call.ts';
+import { checksumOf } from './checksum.ts';
 import { HISTORY_KEY, indexKey, META_KEY, objectHashKey, splitKey, writeIdsKey } from './layout.ts';
 import type { Link } from './link.ts';
 import { type CommitReply, decodeCommits, type StoreSize } from './replies.ts';
@@ -267,7 +268,8 @@ export class WritePath {
         const { resource, member } = splitKey(operation.key);
         keys.push(objectHashKey(operation.key), indexKey(resource));
         const expected = operation.kind === 'create' ? '' : operation.expectedRevision;
-        parameters.push(OPERATION_CODES[operation.kind], expected, operation.value, operation.key, member);
+        const { kind, key, value } = operation;
+        parameters.push(OPERATION_CODES[kind], expected, value, key, member, checksumOf(key, value));
       }
     }
     return { script: COMMIT, keys, arguments: parameters };

@@ -15,10 +15,14 @@ const WRITES_WHEN_FULL = 40;
 const VALUE_CHARACTERS = 20_000;
 /** Servers that have lost their log may never answer again. */
 const LOST_AFTER_MS = 30_000;
+const SLOW_MS = 300;
 const clock = createSystemClock();
 const ids = createIds(createSystemRandom());
 const log = createSilentLog();
 const skip = whyNoForgetfulDisk() ?? false;
+
+type Disk = Awaited<ReturnType<typeof startForgetfulDisk>>;
+type DiskFault = readonly [what: string, spoil: (disk: Disk) => Promise<void>, mend: (disk: Disk) => Promise<void>];
 
 /** Writes objects, and returns the keys of those that were acknowledged. */
 async function writeSome(store: DurableStore, round: number): Promise<readonly string[]> {
@@ -116,6 +120,50 @@ describe('a loss of power', { concurrency: true }, () => {
   }, async () => {
     // The server may have synced just before the power went.
     assert.ok((await lossesOfRedis('everysec', 10)).length > 0);
+  });
+
+  for (const [what, spoil, mend] of [
+    ['full', (disk) => disk.fill(true), (disk) => disk.fill(false)],
+    ['read-only', (disk) => disk.protect(true), (disk) => disk.protect(false)],
+  ] as const satisfies readonly DiskFault[])
+    test(`redis: its disk is ${what}: nothing that is acknowledged is lost, and it serves again when the disk does`, {
+      skip,
+    }, async () => {
+      await using disk = await startForgetfulDisk();
+      await using server = await startRedis({ dir: disk.folder });
+      const options = { url: server.url, clock, ids, log, writeDeadlineMs: 1_000 };
+      const store = await createRedisStore(options);
+      const acknowledged = [...(await writeSome(store, 0))];
+      await spoil(disk);
+      const failing = Array.from({ length: 5 }, (_, n) => `core/pods/default/spoilt-${n}`);
+      for (const key of failing) {
+        const written = store.write([{ kind: 'create', key, value: '{}' }], { writeId: key });
+        await written.then(({ outcome }) => outcome === 'committed' && acknowledged.push(key)).catch(() => undefined);
+      }
+      await mend(disk);
+      // The server ends itself when it cannot keep what it acknowledges; whoever supervises it starts it again.
+      await server.restart();
+      await eventually(async () => (await store.health()).length === 0, 'the store serves again');
+      for (const key of failing) {
+        const again = await store.write([{ kind: 'create', key, value: '{}' }], { writeId: key });
+        assert.equal(again.outcome, 'committed', 'a write that was repeated under its id happens once');
+      }
+      assert.deepEqual(await missing(store, [...acknowledged, ...failing]), []);
+      await store.close();
+    });
+
+  test('redis: its disk is slow: writes wait for it and are kept', { skip }, async () => {
+    await using disk = await startForgetfulDisk();
+    await using server = await startRedis({ dir: disk.folder });
+    const store = await createRedisStore({ url: server.url, clock, ids, log });
+    await disk.slow(SLOW_MS);
+    const key = 'core/pods/default/slow';
+    const beganMs = clock.monotonic();
+    await store.write([{ kind: 'create', key, value: '{}' }]);
+    assert.ok(clock.monotonic() - beganMs >= SLOW_MS, 'nothing is acknowledged before it is on the disk');
+    await disk.slow(0);
+    assert.deepEqual(await missing(store, [key]), []);
+    await store.close();
   });
 
   test('log: the disk of one zone is full: the others go on; with room again it follows', { skip }, async () => {

@@ -1,4 +1,5 @@
 import { editsOf, PLANTED_BUGS, type PlantedBug, type PlantedEdit } from '../../sim/hunt/planted.mjs';
+import type { FormName } from '../support/compose-form.ts';
 
 const REDIS_SCRIPTS = 'libs/store/src/redis/scripts.ts';
 
@@ -10,6 +11,20 @@ const OF_CONTAINERS: readonly PlantedBug[] = [
     file: REDIS_SCRIPTS,
     find: '  if done then\n',
     replace: "  if done and id == '' then\n",
+  },
+  {
+    name: 'log-reads-own-copy',
+    harm: 'an API server of three zones answers from its copy of the log without asking whether there is more',
+    file: 'libs/store/src/log/log-store.ts',
+    find: '    await this.#replica.barrier();\n    this.#assertServing();\n    return this.#replica.table;',
+    replace: '    return this.#replica.table;',
+  },
+  {
+    name: 'log-decides-again',
+    harm: 'a write of three zones that is sent again is carried out again',
+    file: 'libs/store/src/log/state-machine.ts',
+    find: '    if (earlier !== undefined) return earlier;',
+    replace: "    if (earlier !== undefined && write.id === '') return earlier;",
   },
 ];
 
@@ -34,7 +49,8 @@ const bugNamed = (name: string): PlantedBug | undefined =>
 export const harmOf = (name: string): string => bugNamed(name)?.harm ?? '';
 
 /** `undefined`: there is no such bug. */
-export function editsInContainers(name: string): readonly PlantedEdit[] | undefined {
+export function editsInContainers(name: string, form: FormName): readonly PlantedEdit[] | undefined {
   const bug = bugNamed(name);
-  return bug === undefined ? undefined : (IN_REDIS[name] ?? editsOf(bug));
+  if (bug === undefined) return undefined;
+  return (form === 'S' ? IN_REDIS[name] : undefined) ?? editsOf(bug);
 }

@@ -48,6 +48,26 @@ test('bugs of the store are planted into the store that the compose form has', (
   }
 });
 
+test('bugs of the log are planted into every API server of three zones', () => {
+  for (const [name, file] of [
+    ['update-without-compare', 'libs/store/src/internal/operations.ts'],
+    ['log-reads-own-copy', 'libs/store/src/log/log-store.ts'],
+    ['log-decides-again', 'libs/store/src/log/state-machine.ts'],
+  ] as const) {
+    const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-planted-'));
+    try {
+      assert.deepEqual(
+        editsNamed(name, 'H').map((edit) => edit.file),
+        [file],
+      );
+      const all = ['apiserver-1', 'apiserver-2', 'apiserver-3'];
+      assert.deepEqual(new PlantedSources([name], folder, 'H').plant([name]), all, name);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+});
+
 test('a bug that is unknown, or of a process that the compose form does not have, is refused', () => {
   assert.throws(() => editsNamed('no-such-bug'), /there is no planted bug "no-such-bug"/);
   assert.throws(() => editsNamed('fence-taken-for-done'), /no container of the compose form runs/);

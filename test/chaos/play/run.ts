@@ -65,7 +65,7 @@ export class Session implements AsyncDisposable {
       await remove();
     };
     try {
-      const sources = new PlantedSources(bugs, scratch);
+      const sources = new PlantedSources(bugs, scratch, form);
       const cluster = await startComposeCluster(project, settings, {
         form,
         profiles: ['storage'],

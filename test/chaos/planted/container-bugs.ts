@@ -19,13 +19,6 @@ const OF_CONTAINERS: readonly PlantedBug[] = [
     find: '    await this.#replica.barrier();\n    this.#assertServing();\n    return this.#replica.table;',
     replace: '    return this.#replica.table;',
   },
-  {
-    name: 'log-decides-again',
-    harm: 'a write of three zones that is sent again is carried out again',
-    file: 'libs/store/src/log/state-machine.ts',
-    find: '    if (earlier !== undefined) return earlier;',
-    replace: "    if (earlier !== undefined && write.id === '') return earlier;",
-  },
 ];
 
 /** Bugs of the simulator's table in the store of the compose form: the simulator has another one. */

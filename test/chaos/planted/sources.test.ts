@@ -52,7 +52,6 @@ test('bugs of the log are planted into every API server of three zones', () => {
   for (const [name, file] of [
     ['update-without-compare', 'libs/store/src/internal/operations.ts'],
     ['log-reads-own-copy', 'libs/store/src/log/log-store.ts'],
-    ['log-decides-again', 'libs/store/src/log/state-machine.ts'],
   ] as const) {
     const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-planted-'));
     try {

@@ -271,6 +271,33 @@ test('[TEST-07] a StatefulSet knows at once what it has ended itself, unless its
   new SetHistory({}).ends('db-1', 'admin').passes(100).ends('db-0').isFine();
 });
 
+const CREATION = 'a StatefulSet creates one pod after the other';
+
+test('[TEST-07] rule: a StatefulSet creates one pod after the other', () => {
+  const set = (isCalm: boolean, spec = {}): History =>
+    new History({ isCalm }).put('apps/statefulsets/default/db', 'StatefulSet', {
+      metadata: { name: 'db', uid: 'db' },
+      spec,
+    });
+  const put = (history: History, name: string, status = {}): History =>
+    history.put(
+      `core/pods/default/${name}`,
+      'Pod',
+      { metadata: { name, uid: name, ...ownedBy('db') }, status },
+      MANAGER,
+    );
+  const begun = (isCalm: boolean, spec?: object): History => put(set(isCalm, spec), 'db-0');
+  put(begun(false), 'db-1').breaks(CREATION);
+  put(begun(false, { podManagementPolicy: 'Parallel' }), 'db-1').isFine();
+  put(set(false, { ordinals: { start: 1 } }), 'db-1').isFine();
+  const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
+  const lapsed = (isCalm: boolean): History => put(put(begun(isCalm), 'db-0', ready).passes(9), 'db-0').passes(1);
+  put(put(begun(false), 'db-0', ready), 'db-1').isFine();
+  put(lapsed(true), 'db-1').isFine();
+  put(lapsed(false).passes(9), 'db-1').isFine();
+  put(lapsed(true).passes(9), 'db-1').breaks(CREATION);
+});
+
 test('[TEST-07] rule: what an object of a user owns is not collected while it lives', () => {
   const child = 'core/serviceaccounts/default/child';
   const owned = { metadata: { ownerReferences: [{ uid: 'o' }] } };

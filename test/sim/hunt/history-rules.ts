@@ -12,6 +12,7 @@ import {
   type ReplicaSet,
 } from '@holdfast/api';
 import { ANSWERED_MS, type CommitRule, type CommittedChange, ended, podsOf } from './commit-rules.ts';
+import { creationOrderRules } from './creation-order-rule.ts';
 import type { Living } from './living.ts';
 import { controllerOf, MANAGER, uidOf } from './meta.ts';
 import { orderRules } from './order-rule.ts';
@@ -89,6 +90,7 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...volumeRules(living),
   ...replicaRules(replicas),
   ...orderRules(isCalm, replicas),
+  ...creationOrderRules(isCalm),
   ...rolloutRules(isCalm, replicas),
   ...quotaRules,
 });

@@ -10,6 +10,13 @@ export const MANAGERS_BUGS = [
     replace: '      if (!isReleased(undefined, lease, nameOf(volume))) return {};',
   },
   {
+    name: 'statefulset-creates-ahead',
+    harm: 'a StatefulSet creates its pods at once, although the ones before are not ready',
+    file: `${MANAGER}/controllers/statefulset/decide.ts`,
+    find: '    if (isUnderWay || !isSettled(picture, pod)) return { actions, isBlocked: true };',
+    replace: '    if (isUnderWay && action === undefined) return { actions, isBlocked: true };',
+  },
+  {
     name: 'users-gone-by-cache',
     harm: 'a volume is taken from a pod that only the cache has lost',
     file: `${MANAGER}/controllers/attach-detach/index.ts`,

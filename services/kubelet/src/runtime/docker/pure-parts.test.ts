@@ -14,6 +14,7 @@ import { podOf } from './labels.ts';
 import { TERMINAL_LINE_MAX_BYTES } from './limits.ts';
 import { logLine, placeAfter, SkipKnown, sinceOf, TerminalLines } from './log-lines.ts';
 import { LogWriter } from './log-writer.ts';
+import { containerRecord } from './records.ts';
 import { containerName, containerRequest, sandboxRequest } from './requests.ts';
 import { DockerStore, type StoreDeps } from './store.ts';
 import { apiVersion } from './versions.ts';
@@ -162,4 +163,24 @@ test('names of containers have only letters that engines accept', () => {
     containerName(sandboxConfig('u:1'), { name: 'main', restartCount: 2 }),
     /^k8s_main_pod-u-1_default_u-1_2$/,
   );
+});
+
+test('a container never ended before it began, although a busy engine notes the start of a short life late', () => {
+  const timesOf = (State: Partial<InspectedContainer['State']>) => {
+    const state = { Status: 'exited', Running: false, Pid: 0, ExitCode: 3, Error: '', OOMKilled: false };
+    const found = {
+      Id: 'c',
+      Created: '2026-01-01T00:00:00Z',
+      Image: 'i',
+      State: { ...state, StartedAt: '2026-01-01T00:00:02Z', FinishedAt: '2026-01-01T00:00:01Z', ...State },
+      Config: { Labels: {}, Tty: false, OpenStdin: false },
+      HostConfig: { PidMode: '', NetworkMode: '' },
+      NetworkSettings: {},
+    };
+    const { startedAt = 0, finishedAt = 0, createdAt } = containerRecord(found, { imageId: 'i', logPath: '' });
+    return [startedAt - createdAt, finishedAt === 0 ? 0 : finishedAt - createdAt];
+  };
+  assert.deepEqual(timesOf({}), [1_000, 1_000]);
+  assert.deepEqual(timesOf({ FinishedAt: '2026-01-01T00:00:09Z' }), [2_000, 9_000]);
+  assert.deepEqual(timesOf({ Status: 'running', Running: true }), [2_000, 0]);
 });

@@ -52,7 +52,7 @@ export function stateOf({ State }: Pick<InspectedContainer, 'State'>): Container
 export function containerRecord(found: InspectedContainer, { imageId, logPath }: ContainerPlace): ContainerStatus {
   const labels = labelsOf(found);
   const state = stateOf(found);
-  const startedAt = milliseconds(found.State.StartedAt);
+  const startedAt = startOf(found.State);
   return {
     id: found.Id,
     config: { name: containerNameOf(labels), image: imageOf(labels), restartCount: attemptOf(labels) },
@@ -64,6 +64,12 @@ export function containerRecord(found: InspectedContainer, { imageId, logPath }:
     logPath,
     logFormat: 'cri',
   };
+}
+
+/** A busy engine notes the start of a short life after its end. */
+function startOf({ StartedAt, FinishedAt, Running }: InspectedContainer['State']): number {
+  const [started, finished] = [milliseconds(StartedAt), milliseconds(FinishedAt)];
+  return Running || finished === 0 ? started : Math.min(started, finished);
 }
 
 function exitOf({ State, Created }: InspectedContainer): Partial<ContainerStatus> {

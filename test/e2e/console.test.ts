@@ -149,7 +149,7 @@ test('a terminal loses no key, however early it comes, also when another command
 
 test('keys reach everything: skip link, menu, tiles by arrows, the pod by Enter', async () => {
   await go('#/overview');
-  await page.reload();
+  await visit(page, page.url());
   await tiles('running').first().waitFor();
   await page.keyboard.press('Tab');
   const focused = () => page.evaluate('document.activeElement?.textContent ?? ""') as Promise<string>;
@@ -306,7 +306,7 @@ test('signed out is out, and nothing asked anybody else or broke a policy', asyn
   await page.setViewportSize({ width: 1280, height: 820 });
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  await page.reload();
+  await visit(page, page.url());
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -9,7 +9,9 @@ import { RECOVERY_RULE } from './recovery.ts';
 
 const FOLDER = path.resolve(import.meta.dirname, '../../chaos/scenarios');
 const filesOf = (pattern: string): readonly string[] => globSync(pattern, { cwd: FOLDER }).toSorted();
-const FILES = filesOf('{*,zones/*}.yaml');
+/** Files of many faults, for a measurement on containers: minutes of CPU each. */
+const CAMPAIGNS = new Set(['zones/cuts.yaml', 'zones/kills.yaml']);
+const FILES = filesOf('{*,zones/*}.yaml').filter((file) => !CAMPAIGNS.has(file));
 
 test('there are scenario files', () => {
   assert.ok(FILES.length >= 8);

@@ -58,8 +58,9 @@ interface Replayed {
 }
 
 /**
- * Plays seeds with several planted bugs at once. A seed that breaks a rule is played again with each of them alone, so
- * that bugs that are hard to find share the seeds that are played in vain, and without any, which has to break nothing. What was not played is not recorded.
+ * Plays seeds with several planted bugs at once, so that bugs that are hard to find share the seeds that are played in vain. A seed
+ * that breaks a rule is played again with each of them alone, and without any, which has to break nothing. What was not
+ * played is not recorded.
  */
 export class Group {
   readonly names: readonly string[];

@@ -109,5 +109,5 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       connection.close();
     },
   };
-  return guarded(runtime, { ...options, refusal: () => readGroupsRefusal(connection) });
+  return guarded(runtime, { ...options, stateDirectory, refusal: () => readGroupsRefusal(connection) });
 }

@@ -100,5 +100,5 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
       engine.close();
     },
   };
-  return guarded(runtime, { ...options, refusal: () => readGroupsRefusal(engine) });
+  return guarded(runtime, { ...options, stateDirectory, refusal: () => readGroupsRefusal(engine) });
 }
